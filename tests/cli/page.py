@@ -1,10 +1,10 @@
-"""The examples of a manual page, run: TAP on stdout.
+"""Runs the examples of a manual page; TAP on stdout.
 
     python3 page.py POINTSMAN PAGE
 
-Each block between .EX and .EE is a piece of one story (transcript.py): a line
-that begins with `$ ` is a command, those behind it are its output. Ages and
-made-up ids may differ; a line `...` stands for any.
+The blocks between .EX and .EE form one transcript (transcript.py): a line that
+begins with `$ ` is a command, and the lines after it are its output. Ages and
+generated ids may differ; a line `...` stands for any lines.
 """
 import pathlib
 import re
@@ -13,12 +13,12 @@ import sys
 import tempfile
 
 COMMAND = re.compile(r"^\$ ")
-MADE_ID = re.compile(r"\bj[a-z2-7]{16}\b")
+GENERATED_ID = re.compile(r"\bj[a-z2-7]{16}\b")
 ROFF = [("\\-", "-"), ("\\&", ""), ("\\(aq", "'"), ("\\e", "\\")]
 AGE = re.compile(r"\b\d+[smhd]\b +")
 
 
-def story(page):
+def transcript(page):
     lines, inside = [], False
     for line in page.read_text().splitlines():
         if line in (".EX", ".EE"):
@@ -29,22 +29,22 @@ def story(page):
             if COMMAND.match(line):
                 lines.append(line)
                 continue
-            line = MADE_ID.sub("<id>", line)
+            line = GENERATED_ID.sub("<id>", line)
             lines.append("| " + AGE.sub("...", line))
     return lines
 
 
 def main():
     program, page = sys.argv[1:]
-    lines = story(pathlib.Path(page))
+    lines = transcript(pathlib.Path(page))
     if not lines:
-        raise SystemExit(f"{page}: there are no examples")
-    with tempfile.TemporaryDirectory(prefix="page-") as place:
-        path = pathlib.Path(place, pathlib.Path(page).stem + ".t")
+        raise SystemExit(f"{page}: no examples found")
+    with tempfile.TemporaryDirectory(prefix="page-") as directory:
+        path = pathlib.Path(directory, pathlib.Path(page).stem + ".t")
         path.write_text("\n".join(lines) + "\n")
-        play = pathlib.Path(__file__).with_name("transcript.py")
+        runner = pathlib.Path(__file__).with_name("transcript.py")
         raise SystemExit(subprocess.run(
-            [sys.executable, str(play), program, str(path)]).returncode)
+            [sys.executable, str(runner), program, str(path)]).returncode)
 
 
 main()

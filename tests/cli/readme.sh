@@ -1,7 +1,7 @@
 #!/bin/sh
-# readme.sh README PROGRAM: runs the commands of "Five minutes" in README.md, one
-# after the other, and checks its configuration example and the commands that it
-# names. Prints TAP.
+# readme.sh README PROGRAM: runs the commands of "Five minutes" in README.md,
+# and checks the configuration example and that the commands named exist.
+# Prints TAP.
 set -u
 readme=$1
 PATH=$(cd "$(dirname "$2")" && pwd):$PATH
@@ -25,7 +25,7 @@ while IFS= read -r command; do
         sed 's/^/# /' out
     fi
 done <"$dir/commands"
-# What the text promises.
+# The results that the text promises.
 n=$((n + 1))
 landed=$(git -C project.git log --format='%s %(trailers:key=CS-Id,separator=%x20)' main | head -n 1)
 report=$(pointsman logs report)
@@ -55,8 +55,8 @@ do
     grep -q "^  $word\>" overview || unknown="$unknown $word"
 done
 if [ -z "$unknown" ]; then
-    echo "ok $n - every command that is named exists"
+    echo "ok $n - every command that the README names exists"
 else
-    echo "not ok $n - every command that is named exists"
+    echo "not ok $n - every command that the README names exists"
     echo "#$unknown"
 fi

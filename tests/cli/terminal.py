@@ -1,4 +1,4 @@
-"""run in a real terminal, under a shell with job control; TAP on stdout.
+"""Tests `run` in a terminal, under a shell with job control; TAP on stdout.
 
     python3 terminal.py POINTSMAN
 """
@@ -14,13 +14,13 @@ import tempfile
 import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
-NET_S = 120
+TIMEOUT_S = 120
 GRACE_S, TRIES = 10, 5
 CTRL_C, CTRL_Z = b"\x03", b"\x1a"
 
 
 class Terminal:
-    """A shell of its own in a terminal of its own."""
+    """A new interactive shell in a new terminal."""
 
     def __init__(self):
         self.top = pathlib.Path(tempfile.mkdtemp())
@@ -41,11 +41,11 @@ class Terminal:
         os.write(self.fd, text if isinstance(text, bytes) else text.encode())
 
     def expect(self, pattern):
-        """What was seen up to there; only what comes after counts next."""
-        until = time.monotonic() + NET_S
+        """Waits for the pattern; returns the output up to its end."""
+        until = time.monotonic() + TIMEOUT_S
         while True:
             found = re.search(pattern, self.seen, re.M)
-            # Where it ends now a line may go on.
+            # The last line may be incomplete.
             if found and not (pattern.endswith("$") and
                               found.end() == len(self.seen)):
                 before = self.seen[:found.end()]
@@ -58,7 +58,7 @@ class Terminal:
                 self.seen = (self.seen + text).replace("\r\n", "\n")
 
     def run(self, script, options=""):
-        """Starts a task; returns its pid once it has said that it is there."""
+        """Starts a task that prints its pid; returns the pid."""
         (self.top / "task").write_text(script)
         self.type(f"pointsman run {options}-- sh ./task\n")
         return int(re.search(r"pid=(\d+)$", self.expect(r"pid=\d+$"))[1])
@@ -86,16 +86,17 @@ def state(pid):
 
 
 def await_state(pid, states):
-    until = time.monotonic() + NET_S
+    until = time.monotonic() + TIMEOUT_S
     while state(pid) not in states:
-        assert time.monotonic() < until, f"{state(pid)}, not one of {states}"
+        assert time.monotonic() < until, \
+            f"state {state(pid)}, expected one of {states}"
         time.sleep(0.01)
 
 
-# What is stopped below starts no other program: a child stopped between its
-# birth by vfork and its exec keeps its parent waiting, which is not stopped.
+# The tasks stopped below start no other program: if a child is stopped between
+# vfork and exec, its parent keeps waiting and does not stop.
 
-def ctrl_z_stops_the_task_and_fg_goes_on(terminal):
+def ctrl_z_stops_the_task_and_fg_continues_it(terminal):
     pid = terminal.run("echo pid=$$; exec sleep 1000")
     terminal.type(CTRL_Z)
     terminal.expect("Stopped|Suspended")
@@ -107,7 +108,7 @@ def ctrl_z_stops_the_task_and_fg_goes_on(terminal):
     terminal.expect("ready> ")
 
 
-def bg_goes_on_without_the_terminal(terminal):
+def bg_continues_the_task_without_the_terminal(terminal):
     os.mkfifo(terminal.top / "go")
     pid = terminal.run("echo pid=$$; read -r line <go; echo went on >went")
     terminal.type(CTRL_Z)
@@ -116,7 +117,7 @@ def bg_goes_on_without_the_terminal(terminal):
     terminal.expect("ready> ")
     terminal.type("bg\n")
     await_state(pid, "SR")
-    # The next line is echoed above the prompt when it comes first.
+    # Otherwise the next line might be echoed before the prompt.
     terminal.expect("ready> ")
     terminal.type("echo >go; wait; cat went\n")
     terminal.expect("^went on$")
@@ -130,7 +131,7 @@ def ctrl_c_ends_the_task_with_the_status_of_an_interrupt(terminal):
     assert terminal.status() == 130
 
 
-def task_can_answer_ctrl_c_itself(terminal):
+def a_task_can_handle_ctrl_c_itself(terminal):
     pid = terminal.run("trap 'echo answered; exit 7' INT; trap '' TERM; "
                        "echo pid=$$; while :; do sleep 0.05; done")
     terminal.type(CTRL_C)
@@ -140,10 +141,10 @@ def task_can_answer_ctrl_c_itself(terminal):
     assert terminal.status() == 7
 
 
-def who_answers_ctrl_c_has_a_moment_for_it(terminal):
-    """Cancelling sends no TERM on top of what the terminal has sent, not within
-    the grace that TERM has too: who clears up goes on with it. Who was slower
-    than that is asked again."""
+def a_task_that_handles_ctrl_c_has_time_for_it(terminal):
+    """The terminal has sent INT, so cancelling sends TERM only after the grace
+    time, and the task can clean up. If the machine was slower than that, the
+    test is repeated."""
     status = 8
     for _ in range(TRIES):
         pid = terminal.run("trap 'sleep 2; echo cleaned; exit 9' INT; "
@@ -160,7 +161,7 @@ def who_answers_ctrl_c_has_a_moment_for_it(terminal):
     assert status == 9, status
 
 
-def deaf_to_ctrl_c_hears_term(terminal):
+def a_task_that_ignores_ctrl_c_gets_term(terminal):
     pid = terminal.run("trap '' INT; trap 'echo told; exit 8' TERM; "
                        "echo pid=$$; while :; do sleep 0.05; done",
                        "--kill-wait 1 ")
@@ -171,7 +172,7 @@ def deaf_to_ctrl_c_hears_term(terminal):
     assert terminal.status() == 8
 
 
-def ctrl_c_ends_the_loop_of_the_shell_too(terminal):
+def ctrl_c_also_ends_a_loop_of_the_shell(terminal):
     terminal.type("for i in 1 2 3; do pointsman run -- "
                   "sh -c 'echo turn=$$; exec sleep 1000'; done; echo o\\ver\n")
     terminal.expect(r"turn=\d+$")
@@ -180,7 +181,7 @@ def ctrl_c_ends_the_loop_of_the_shell_too(terminal):
     assert "turn" not in seen and "over" not in seen, seen
 
 
-def quit_is_the_tasks_affair(terminal):
+def quit_is_left_to_the_task(terminal):
     pid = terminal.run("trap 'echo dumped' QUIT; echo pid=$$; "
                        "until test -e go; do sleep 0.05; done; exit 5")
     terminal.type(b"\x1c")
@@ -191,7 +192,7 @@ def quit_is_the_tasks_affair(terminal):
     assert terminal.status() == 5
 
 
-def second_ctrl_c_ends_a_deaf_task(terminal):
+def a_second_ctrl_c_kills_a_task_that_ignores_signals(terminal):
     pid = terminal.run("trap '' INT TERM; echo pid=$$; "
                        "while :; do sleep 0.05; done")
     terminal.type(CTRL_C)
@@ -213,7 +214,7 @@ def progress_is_drawn_below_the_output(terminal):
     terminal.type("TERM=xterm pointsman run -- sh ./task\n")
     terminal.expect(r"\r 40% linking\033\[K")
     (terminal.top / "one").touch()
-    # Taken off, the output, and drawn again.
+    # The progress is erased, the output printed, and the progress drawn again.
     terminal.expect(r"\r\033\[Koutput\n\r 40% linking\033\[K")
     (terminal.top / "two").touch()
     terminal.expect(r"\r100% done\?\[2J\033\[K")
@@ -222,7 +223,7 @@ def progress_is_drawn_below_the_output(terminal):
     assert terminal.status() == 0
 
 
-def progress_is_not_drawn_where_it_cannot_be(terminal):
+def progress_is_not_drawn_on_a_dumb_terminal(terminal):
     (terminal.top / "task").write_text(PROGRESS)
     for name in "one", "two", "three":
         (terminal.top / name).touch()
@@ -231,17 +232,17 @@ def progress_is_not_drawn_where_it_cannot_be(terminal):
     assert "%" not in terminal.expect("ready> ")
 
 
-TESTS = [ctrl_z_stops_the_task_and_fg_goes_on,
-         bg_goes_on_without_the_terminal,
+TESTS = [ctrl_z_stops_the_task_and_fg_continues_it,
+         bg_continues_the_task_without_the_terminal,
          ctrl_c_ends_the_task_with_the_status_of_an_interrupt,
-         task_can_answer_ctrl_c_itself,
-         who_answers_ctrl_c_has_a_moment_for_it,
-         deaf_to_ctrl_c_hears_term,
-         ctrl_c_ends_the_loop_of_the_shell_too,
-         quit_is_the_tasks_affair,
-         second_ctrl_c_ends_a_deaf_task,
+         a_task_can_handle_ctrl_c_itself,
+         a_task_that_handles_ctrl_c_has_time_for_it,
+         a_task_that_ignores_ctrl_c_gets_term,
+         ctrl_c_also_ends_a_loop_of_the_shell,
+         quit_is_left_to_the_task,
+         a_second_ctrl_c_kills_a_task_that_ignores_signals,
          progress_is_drawn_below_the_output,
-         progress_is_not_drawn_where_it_cannot_be]
+         progress_is_not_drawn_on_a_dumb_terminal]
 
 
 def main():

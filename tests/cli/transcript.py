@@ -1,22 +1,23 @@
-"""What a person types and sees, played again; TAP on stdout.
+"""Runs transcripts of terminal sessions and compares the output; prints TAP.
 
     python3 transcript.py POINTSMAN FILE.t...
 
-A file is a story in a directory of its own:
+Each file runs in a directory of its own:
 
-    # a line for the reader
-    $ pointsman submit -- true          a command of sh
+    # a comment
+    $ pointsman submit -- true          a shell command
     | j<ID>                             a line of its standard output
     ! pointsman: ...                    a line of its standard error
-    = 0                                 its exit status (0 when not said)
-    & pointsman serve                   runs until the end of the file; the
-                                        story goes on when the file after
-                                        `until` has something in it, or, as a
-                                        socket, a listener: & CMD until FILE
+    = 0                                 its exit status (default: 0)
+    & pointsman serve until FILE        a command that runs until the end of
+                                        the transcript; with `until`, the
+                                        transcript continues when FILE is not
+                                        empty, or is a socket with a listener
 
-In expected lines <NAME> stands for any word, `...` for anything (as a line
-of its own: any lines); the first use of a NAME of capitals remembers the word, later ones must be the same. No
-lines at all behind a command: whatever it says is fine, but not how it ends.
+In expected lines, <name> stands for any word and `...` for any text; a line
+`...` stands for any lines. The first <NAME> in capitals stores the word, and
+later ones must be the same. If no output is given for a command, its output is
+not compared, but its exit status is.
 """
 import os
 import pathlib
@@ -52,12 +53,12 @@ def read(path):
         elif line.startswith("= ") and steps:
             steps[-1].status = int(line[2:])
         elif line and not line.startswith("#"):
-            raise SystemExit(f"{path}:{number}: what is '{line}'?")
+            raise SystemExit(f"{path}:{number}: invalid line '{line}'")
     return steps
 
 
 def pattern(lines, known):
-    """The expected lines as one regular expression, and the names in it."""
+    """Returns the expected lines as one regular expression."""
     names, parts = [], []
     for line in lines:
         part = ""
@@ -91,27 +92,27 @@ def compare(what, lines, said, known):
     if found:
         known.update(found.groupdict())
         return []
-    return [f"{what} is", *["  " + line for line in said.splitlines()],
-            "instead of", *["  " + line for line in lines]]
+    return [f"{what}:", *["  " + line for line in said.splitlines()],
+            "expected:", *["  " + line for line in lines]]
 
 
 def is_there(path):
-    """A socket has its name a moment before anybody listens, and the file of a
-    lock its name before it is locked and filled."""
+    """Returns whether the file is ready: a socket exists before the server
+    listens on it, and a lock file before it is locked and written."""
     if not path.is_socket():
         return path.exists() and path.stat().st_size > 0
-    place = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as caller:
-            caller.connect(f"/proc/self/fd/{place}/{path.name}")
+            caller.connect(f"/proc/self/fd/{parent}/{path.name}")
     except (ConnectionRefusedError, FileNotFoundError):
         return False
     finally:
-        os.close(place)
+        os.close(parent)
     return True
 
 
-class Story:
+class Transcript:
     def __init__(self, program, path):
         self.path, self.known, self.running = path, {}, []
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cli-"))
@@ -128,12 +129,12 @@ class Story:
         })
 
     def word(self, line):
-        """The command, remembered words put in for <NAME>."""
+        """Returns the command with the stored words in place of <NAME>."""
         for name, value in self.known.items():
             line = line.replace(f"<{name}>", value)
         return line
 
-    def begin(self, step):
+    def start(self, step):
         command, _, file = step.line[2:].partition(" until ")
         said = tempfile.TemporaryFile("w+", errors="backslashreplace")
         self.running.append(subprocess.Popen(
@@ -142,17 +143,17 @@ class Story:
             stdout=subprocess.DEVNULL, stderr=said))
         end = time.monotonic() + WAIT_S
         while file and not is_there(self.dir / file):
-            over = self.running[-1].poll() is not None
-            if over or time.monotonic() > end:
+            ended = self.running[-1].poll() is not None
+            if ended or time.monotonic() > end:
                 said.seek(0)
-                return ["it ended" if over else f"'{file}' never came",
-                        said.read()]
+                return ["the command ended" if ended else
+                        f"'{file}' is not ready after {WAIT_S} s", said.read()]
             time.sleep(0.01)
         return []
 
-    def play(self, step):
+    def run(self, step):
         if step.line.startswith("& "):
-            return self.begin(step)
+            return self.start(step)
         process = subprocess.Popen(
             ["sh", "-c", self.word(step.line[2:])], cwd=self.dir,
             env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -164,9 +165,10 @@ class Story:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
-            wrong += [f"not over after {WAIT_S} s"]
+            wrong += [f"the command did not end within {WAIT_S} s"]
         if process.returncode != step.status:
-            wrong += [f"exit status {process.returncode}, not {step.status}"]
+            wrong += [f"exit status {process.returncode}, "
+                      f"expected {step.status}"]
         if step.said:
             wrong += compare("standard output", step.out, out, self.known)
             wrong += compare("standard error", step.err, err, self.known)
@@ -186,11 +188,11 @@ def main():
     program, *paths = sys.argv[1:]
     count = 0
     for path in map(pathlib.Path, paths):
-        story = Story(program, path)
+        transcript = Transcript(program, path)
         try:
             for step in read(path):
                 count += 1
-                wrong = story.play(step)
+                wrong = transcript.run(step)
                 name = f"{path.stem}:{step.number} {step.line[2:]}"
                 name = re.sub(r"[#\\]", " ", name)
                 print(("not " if wrong else "") + f"ok {count} - {name}")
@@ -198,7 +200,7 @@ def main():
                     for one in str(line).splitlines():
                         print("# " + one)
         finally:
-            story.end()
+            transcript.end()
     print(f"1..{count}")
 
 
