@@ -60,7 +60,7 @@ def reached(wire):
     return names
 
 
-def every_decoder_of_wire_is_called_by_a_fuzz_target():
+def a_fuzz_target_calls_every_decoder_of_wire():
     wire = names_of(LIBRARY)
     names = reached(wire)
     defined = set().union(*(defines for defines, _ in wire.values()))
@@ -73,4 +73,4 @@ def every_decoder_of_wire_is_called_by_a_fuzz_target():
                 yield f"{path.name}: no fuzz target calls {decoder}()"
 
 
-tap.run([every_decoder_of_wire_is_called_by_a_fuzz_target])
+tap.run([a_fuzz_target_calls_every_decoder_of_wire])

@@ -78,10 +78,10 @@ def undefined_names():
     return needed, seen
 
 
-def guard_calls_only_what_it_may():
+def guard_calls_only_allowed_functions():
     needed, seen = undefined_names()
     if seen != set(PARTS):
-        return ["not looked at: " + " ".join(sorted(set(PARTS) - seen))]
+        return ["not found: " + " ".join(sorted(set(PARTS) - seen))]
     return [name for name in sorted(needed)
             if name not in MAY_CALL and not OURS.match(name)
             and not COMPILERS.match(name)]
@@ -103,7 +103,7 @@ def await_guard(run):
             comm = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
             if comm == "pointsman-guard":
                 return pid
-    raise RuntimeError("no guard was seen")
+    raise RuntimeError("no guard was found")
 
 
 def with_guard(look, *options):
@@ -152,7 +152,7 @@ def odd_descriptors(pid, base):
     return odd
 
 
-def guard_holds_no_other_descriptor():
+def guard_holds_only_allowed_descriptors():
     def look(pid, base):
         odd = odd_descriptors(pid, base)
         # Files of /proc that are open only for a moment do not count.
@@ -184,11 +184,11 @@ def tasks(guard):
             for child in children(guard, thread)]
 
 
-def guard_of_root_keeps_three_rights():
+def guard_of_root_keeps_only_the_capabilities_it_needs():
     """The main thread holds no others and cannot regain any. The launchers may
     hold more, because they also start tasks of root, but do not use them."""
     if os.geteuid() != 0:
-        return SKIP + "only root has rights to give up"
+        return SKIP + "only root has capabilities to drop"
     ours = rights("/proc/self/status")
     three = (SETUID | SETGID | KILL) & ours["Eff"]
 
@@ -211,27 +211,28 @@ def guard_of_root_keeps_three_rights():
         found = tasks(pid)
         for child in found:
             if rights(f"/proc/{child}/status")["Eff"] != ours["Eff"]:
-                odd.append(f"task {child} is not what root's tasks are")
-        return odd + ([] if found else ["no task was seen"])
+                odd.append(f"task {child} does not have root's capabilities")
+        return odd + ([] if found else ["no task was found"])
     return with_guard(look)
 
 
-def task_of_a_user_has_no_rights():
+def task_of_another_user_has_no_capabilities():
     if os.geteuid() != 0:
-        return SKIP + "only root can start tasks as somebody else"
+        return SKIP + "only root can start tasks of another user"
     try:
         pwd.getpwnam("nobody")
     except KeyError:
-        return SKIP + "there is no nobody here"
+        return SKIP + "there is no user named nobody"
 
     def look(pid, _):
         found = [rights(f"/proc/{child}/status") for child in tasks(pid)]
         odd = [str(sets) for sets in found
                if sets["Prm"] or sets["Eff"] or sets["Inh"] or sets["Amb"]]
-        return odd + ([] if found else ["no task was seen"])
+        return odd + ([] if found else ["no task was found"])
     return with_guard(look, "--user", "nobody")
 
 
-tap.run([guard_calls_only_what_it_may, guard_loads_no_heavy_library,
-         guard_holds_no_other_descriptor, guard_of_root_keeps_three_rights,
-         task_of_a_user_has_no_rights])
+tap.run([guard_calls_only_allowed_functions, guard_loads_no_heavy_library,
+         guard_holds_only_allowed_descriptors,
+         guard_of_root_keeps_only_the_capabilities_it_needs,
+         task_of_another_user_has_no_capabilities])

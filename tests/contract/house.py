@@ -53,7 +53,7 @@ NOT_ROLES = {
     "src/wire/schedule_spec.c": {'"queue"'},
     "src/cli/cmd_config.c": {'"clock"'},
 }
-DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
+VAGUE_NAMES = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
 COMMENT_OR_TEXT = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
@@ -70,33 +70,33 @@ def short(path):
     return str(path.relative_to(ROOT))
 
 
-def sources(room="*"):
-    return files(f"src/{room}/**/*.[ch]")
+def sources(module="*"):
+    return files(f"src/{module}/**/*.[ch]")
 
 
 def includes_go_only_downwards():
     for path in sources():
-        room = module_of(path.relative_to(ROOT / "src").parts[0], path.name)
+        module = module_of(path.relative_to(ROOT / "src").parts[0], path.name)
         for target in re.findall(r'^\s*#\s*include\s+"([^"]+)"',
                                  path.read_text(), re.M):
             if target.endswith(".def") and not (ROOT / "src" / target).exists():
-                yield f"{short(path)}: '{target}' is not named room/file"
+                yield f"{short(path)}: '{target}' is not named module/file"
                 continue
             other = target.split("/")[0]
             if other not in MAY_USE:
-                yield f"{short(path)}: '{target}' is in no room"
-            elif room == "cron" and target in CRON_HAS:
+                yield f"{short(path)}: '{target}' is in no module"
+            elif module == "cron" and target in CRON_HAS:
                 continue
-            elif other != room and other not in MAY_USE.get(room, set()):
-                yield f"{short(path)}: {room} may not use '{target}'"
+            elif other != module and other not in MAY_USE.get(module, set()):
+                yield f"{short(path)}: {module} may not use '{target}'"
 
 
-def architecture_shows_the_modules_as_they_are():
+def architecture_agrees_with_the_modules():
     """ARCHITECTURE.md has a row for each module, in order of use."""
-    there = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
+    present = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
     built = re.findall(r"^subdir\('src/(\w+)'\)",
                        (ROOT / "meson.build").read_text(), re.M)
-    for module in sorted(there ^ set(USES)):
+    for module in sorted(present ^ set(USES)):
         yield f"'{module}' is not both in src/ and in ARCHITECTURE.md"
     if list(USES) != built:
         yield "ARCHITECTURE.md and meson.build list the modules differently"
@@ -110,8 +110,8 @@ def lib_core_and_wire_do_not_touch_the_world():
                for name in names.split()}
     # After '.', '->' or a type, a name is a member or a declaration.
     call = re.compile(r"(?<![.>\w])(\w+)\s*\(")
-    for room in ("lib", "core", "wire"):
-        for path in sources(room):
+    for module in ("lib", "core", "wire"):
+        for path in sources(module):
             code = COMMENT_OR_TEXT.sub(" ", path.read_text())
             code = re.sub(r"\bstruct\s+\w+", " ", code)
             for name in sorted(set(call.findall(code)) & set(kind_of)):
@@ -119,15 +119,15 @@ def lib_core_and_wire_do_not_touch_the_world():
                     yield f"{short(path)}: {name}() ({kind_of[name]})"
 
 
-def one_place_reads_the_clock():
+def only_one_file_reads_the_clock():
     read = re.compile(r"(?<![.>\w])(time|clock_gettime|gettimeofday)\s*\(")
     for path in sources():
         code = COMMENT_OR_TEXT.sub(" ", path.read_text())
         if read.search(code) and short(path) not in CLOCKS:
-            yield f"{short(path)}: ask os/clock.h"
+            yield f"{short(path)}: use os/clock.h"
 
 
-def kinds_of_work_are_told_apart_in_their_rows_only():
+def only_their_rows_distinguish_kinds_of_work():
     life = (ROOT / "src/core/life.def").read_text()
     kinds = re.findall(r"^JOB_KIND\((\w+)", life, re.M)
     classes = re.findall(r"^JOB_CLASS\((\w+),.*JOB_ROLLS_BACK", life, re.M)
@@ -152,34 +152,35 @@ def kinds_of_work_are_told_apart_in_their_rows_only():
                 yield f"{short(path)}: {name}"
         code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
         for name in sorted(set(word.findall(code))):
-            yield f"{short(path)}: {name} is spelled in life.def"
+            yield f"{short(path)}: {name} may be spelled only in life.def"
 
 
-def no_file_is_a_drawer_without_a_name():
+def no_file_has_a_vague_name():
     for path in files("src/**/*", "tests/**/*", "tools/**/*"):
-        if DRAWERS.search(path.stem) and "corpus" not in path.parts:
+        if VAGUE_NAMES.search(path.stem) and "corpus" not in path.parts:
             yield short(path)
 
 
-def no_file_has_grown_past_a_second_noun():
+def no_file_is_too_long():
     for path in sources():
         count = path.read_text().count("\n")
         if count > LINES_MOST:
             yield f"{short(path)}: {count} lines"
 
 
-def every_file_is_built_and_built_once():
-    for room in sorted((ROOT / "src").iterdir()):
-        listing = (room / "meson.build").read_text()
+def every_file_is_built_once():
+    for module in sorted((ROOT / "src").iterdir()):
+        listing = (module / "meson.build").read_text()
         listed = re.findall(r"'([\w/]+\.c)'", listing)
-        there = [str(path.relative_to(room)) for path in room.rglob("*.c")]
-        for name in sorted(set(there) - set(listed)):
-            yield f"src/{room.name}/{name} is not in its meson.build"
+        present = [str(path.relative_to(module))
+                   for path in module.rglob("*.c")]
+        for name in sorted(set(present) - set(listed)):
+            yield f"src/{module.name}/{name} is not in its meson.build"
         for name in sorted({name for name in listed if listed.count(name) > 1}):
-            yield f"src/{room.name}/meson.build lists '{name}' twice"
-    listed, lists, said = set(), [], ""
+            yield f"src/{module.name}/meson.build lists '{name}' twice"
+    listed, lists, listings = set(), [], ""
     for listing in files("tests/**/meson.build"):
-        said += listing.read_text()
+        listings += listing.read_text()
         for name, body in re.findall(r"(\w+) \+?= \[(.*?)\]",
                                      listing.read_text(), re.S):
             lists.append((f"{short(listing)}: {name}",
@@ -190,7 +191,7 @@ def every_file_is_built_and_built_once():
             yield f"{where} lists '{name}' twice"
     for path in files("tests/**/test_*.c", "tests/fuzz/fuzz_*.c"):
         noun = path.stem.split("_", 1)[1]
-        if noun not in listed and f"/{path.name}'" not in said and \
+        if noun not in listed and f"/{path.name}'" not in listings and \
                 not any(noun.endswith("_" + name) for name in listed):
             yield f"{short(path)} is in no list of tests"
 
@@ -237,7 +238,7 @@ def design_invariants_that_are_cited_exist():
                 yield f"{short(path)} cites {mark}"
 
 
-def sources_cite_only_what_can_be_read_here():
+def sources_cite_only_public_documents():
     """Only pages of doc/ and public standards may be cited, by name."""
     private = re.compile(r"\bDESIGN\b|§|\bspec/|\bseed 00|\bissue \d")
     for path in files("src/**/*.[ch]", "src/**/*.def", "include/**/*.h",
@@ -247,7 +248,7 @@ def sources_cite_only_what_can_be_read_here():
                 yield f"{short(path)}:{number}: {line.strip()}"
 
 
-def roles_are_spelled_in_their_rows_alone():
+def role_names_are_spelled_only_in_their_rows():
     """A row is `const struct role NAME_role = {.name = "NAME", ...}`."""
     row = re.compile(r'const struct role (\w+) = \{\s*\.name = ("\w+"),')
     table = (ROOT / "src/serve/tables.c").read_text()
@@ -268,7 +269,7 @@ def roles_are_spelled_in_their_rows_alone():
         may = NOT_ROLES.get(short(path), set())
         for word in spelled.findall(row.sub("", code)):
             if word not in may:
-                yield f"{short(path)}: {word}: take the name from its row"
+                yield f"{short(path)}: {word}: use the name in its row"
 
 
 def origins_name_tests_that_exist():
@@ -299,10 +300,10 @@ def scripts_are_posix():
         if run.returncode != 0:
             yield f"{short(path)}: {run.stderr.strip()}"
         if not path.stat().st_mode & 0o100:
-            yield f"{short(path)} has no run bit"
+            yield f"{short(path)} is not executable"
 
 
-def newcomers_find_two_commands_on_the_first_screen():
+def the_readme_shows_two_commands_on_its_first_screen():
     for name in ("try", "check", ".ci/run"):
         path = ROOT / name
         if not path.exists() or not path.stat().st_mode & 0o100:
@@ -310,24 +311,24 @@ def newcomers_find_two_commands_on_the_first_screen():
     screen = (ROOT / "README.md").read_text().splitlines()[:24]
     for command in ("./try", "./check"):
         if not any(command in line for line in screen):
-            yield f"README.md does not say {command} on its first screen"
+            yield f"README.md does not show {command} on its first screen"
 
 
 tap.run([
     includes_go_only_downwards,
-    architecture_shows_the_modules_as_they_are,
+    architecture_agrees_with_the_modules,
     lib_core_and_wire_do_not_touch_the_world,
-    one_place_reads_the_clock,
-    kinds_of_work_are_told_apart_in_their_rows_only,
-    no_file_is_a_drawer_without_a_name,
-    no_file_has_grown_past_a_second_noun,
-    every_file_is_built_and_built_once,
+    only_one_file_reads_the_clock,
+    only_their_rows_distinguish_kinds_of_work,
+    no_file_has_a_vague_name,
+    no_file_is_too_long,
+    every_file_is_built_once,
     every_fuzz_target_has_a_corpus,
     paths_named_in_documents_exist,
     design_invariants_that_are_cited_exist,
-    sources_cite_only_what_can_be_read_here,
-    roles_are_spelled_in_their_rows_alone,
+    sources_cite_only_public_documents,
+    role_names_are_spelled_only_in_their_rows,
     origins_name_tests_that_exist,
     scripts_are_posix,
-    newcomers_find_two_commands_on_the_first_screen,
+    the_readme_shows_two_commands_on_its_first_screen,
 ])

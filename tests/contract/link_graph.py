@@ -130,7 +130,7 @@ def no_cycle_joins_more_than_five_files():
                    + " ".join(member.split("/")[1] for member in members))
 
 
-def no_module_holds_more_than_a_fifth():
+def no_module_holds_more_than_a_fifth_of_the_sources():
     lines = collections.Counter()
     for path in (ROOT / "src").rglob("*"):
         if path.suffix in (".c", ".h", ".def", ".sql"):
@@ -139,7 +139,7 @@ def no_module_holds_more_than_a_fifth():
     for module, count in lines.items():
         share = 100 * count / sum(lines.values())
         if share > SHARE_MOST:
-            yield f"{module} holds {share:.1f} per cent of src/"
+            yield f"{module} holds {share:.1f} percent of src/"
 
 
 def public_functions():
@@ -166,7 +166,7 @@ def words_of(name):
             for word in name.split("_")]
 
 
-def every_function_begins_with_the_noun_of_its_file():
+def every_function_name_begins_with_the_noun_of_its_file():
     """The noun is the file's name or its first words. The name of the module
     may be omitted (scheduler_target.c: target_), or be the noun if the
     functions of a module share it (store_, cron_, api_; cmd_ in cli)."""
@@ -185,7 +185,7 @@ def every_function_begins_with_the_noun_of_its_file():
 tap.run([
     objects_use_only_modules_below_theirs,
     no_cycle_joins_more_than_five_files,
-    no_module_holds_more_than_a_fifth,
+    no_module_holds_more_than_a_fifth_of_the_sources,
     every_exported_symbol_is_used_by_another_file,
-    every_function_begins_with_the_noun_of_its_file,
+    every_function_name_begins_with_the_noun_of_its_file,
 ])

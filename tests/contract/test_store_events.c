@@ -4,7 +4,7 @@
 #include "store/simulated.h"
 
 /* What a listener and the completions received, as text. */
-struct diary {
+struct record {
     struct text text;
     struct store *store;
     uint64_t last_seq;
@@ -13,28 +13,28 @@ struct diary {
 };
 
 static void listener(void *ctx, const struct store_event *event) {
-    struct diary *diary = ctx;
-    diary->out_of_order |= event->seq <= diary->last_seq;
-    diary->last_seq = event->seq;
-    diary->events++;
-    text_addf(&diary->text, "%s%.*s", diary->text.len ? " " : "",
+    struct record *record = ctx;
+    record->out_of_order |= event->seq <= record->last_seq;
+    record->last_seq = event->seq;
+    record->events++;
+    text_addf(&record->text, "%s%.*s", record->text.len ? " " : "",
               (int)event->id.len, event->id.p);
     if (event->job)
-        text_addf(&diary->text, "=%d", (int)event->job->num);
+        text_addf(&record->text, "=%d", (int)event->job->num);
 }
 
 static void answered(void *ctx, struct store_batch *batch, bool ok,
                      const struct err *err) {
-    struct diary *diary = ctx;
+    struct record *record = ctx;
     assert_true(ok);
     assert_null(err);
     assert_true(store_batch_count(batch) > 0);
-    diary->answers++;
-    text_adds(&diary->text, " ok");
+    record->answers++;
+    text_adds(&record->text, " ok");
 }
 
-static void diary_clear(struct diary *diary) {
-    text_clear(&diary->text);
+static void record_clear(struct record *record) {
+    text_clear(&record->text);
 }
 
 static void submit_job(struct rig *rig, const char *id, store_done *done,
@@ -52,26 +52,26 @@ static void settle(struct rig *rig) {
 
 static void events_come_before_the_answer(void **state) {
     struct rig *rig = *state;
-    CLEANUP(diary_clear) struct diary diary = {0};
-    store_listen(rig->store, listener, &diary);
+    CLEANUP(record_clear) struct record record = {0};
+    store_listen(rig->store, listener, &record);
     assert_true(store_is_idle(rig->store));
-    submit_job(rig, "a", answered, &diary);
+    submit_job(rig, "a", answered, &record);
     assert_false(store_is_idle(rig->store));
-    submit_job(rig, "b", answered, &diary);
+    submit_job(rig, "b", answered, &record);
     submit_job(rig, "c", NULL, NULL);
     settle(rig);
-    assert_string_equal(text_string(&diary.text), "a=1 ok b=2 ok c=3");
+    assert_string_equal(text_string(&record.text), "a=1 ok b=2 ok c=3");
     assert_int_equal(store_seq(rig->store), 3);
     store_turn(rig->store);
     assert_true(store_poll(rig->store, NULL));
-    assert_int_equal(diary.events, 3);
-    assert_false(diary.out_of_order);
+    assert_int_equal(record.events, 3);
+    assert_false(record.out_of_order);
 }
 
-static void a_listener_hears_what_comes_after_it(void **state) {
+static void a_listener_gets_the_events_after_its_registration(void **state) {
     struct rig *rig = *state;
-    CLEANUP(diary_clear) struct diary first = {0};
-    CLEANUP(diary_clear) struct diary second = {0};
+    CLEANUP(record_clear) struct record first = {0};
+    CLEANUP(record_clear) struct record second = {0};
     store_listen(rig->store, listener, &first);
     submit_job(rig, "a", NULL, NULL);
     settle(rig);
@@ -85,24 +85,24 @@ static void a_listener_hears_what_comes_after_it(void **state) {
     assert_string_equal(text_string(&second.text), "b=2 c=3");
 }
 
-static void leave(void *ctx, const struct store_event *event) {
-    struct diary *diary = ctx;
+static void unlisten(void *ctx, const struct store_event *event) {
+    struct record *record = ctx;
     listener(ctx, event);
-    store_unlisten(diary->store, leave, ctx);
+    store_unlisten(record->store, unlisten, ctx);
 }
 
-static void a_listener_may_leave_while_called(void **state) {
+static void a_listener_may_unregister_while_it_is_called(void **state) {
     struct rig *rig = *state;
-    CLEANUP(diary_clear) struct diary one = {.store = rig->store};
-    CLEANUP(diary_clear) struct diary two = {.store = rig->store};
-    store_listen(rig->store, leave, &one);
+    CLEANUP(record_clear) struct record one = {.store = rig->store};
+    CLEANUP(record_clear) struct record two = {.store = rig->store};
+    store_listen(rig->store, unlisten, &one);
     store_listen(rig->store, listener, &two);
     submit_job(rig, "a", NULL, NULL);
     submit_job(rig, "b", NULL, NULL);
     settle(rig);
     assert_string_equal(text_string(&one.text), "a=1");
     assert_string_equal(text_string(&two.text), "a=1 b=2");
-    store_unlisten(rig->store, leave, &one);
+    store_unlisten(rig->store, unlisten, &one);
 }
 
 /* Waits until at least one batch has been answered. */
@@ -112,7 +112,7 @@ static void turn_and_wait(struct rig *rig) {
     store_batch_free(batch);
 }
 
-struct chain_of_answers {
+struct answer_chain {
     struct rig *rig;
     unsigned left;
     uint64_t last;
@@ -120,7 +120,7 @@ struct chain_of_answers {
 
 static void answer_with_more(void *ctx, struct store_batch *batch, bool ok,
                              const struct err *err) {
-    struct chain_of_answers *chain = ctx;
+    struct answer_chain *chain = ctx;
     (void)err;
     assert_true(ok);
     chain->last = store_batch_num(batch, 0);
@@ -134,7 +134,7 @@ static void answer_with_more(void *ctx, struct store_batch *batch, bool ok,
 
 static void an_answer_may_submit_more(void **state) {
     struct rig *rig = *state;
-    struct chain_of_answers chain = {rig, 5, 0};
+    struct answer_chain chain = {rig, 5, 0};
     submit_job(rig, "first", answer_with_more, &chain);
     while (chain.last < 6)
         turn_and_wait(rig);
@@ -143,8 +143,8 @@ static void an_answer_may_submit_more(void **state) {
 
 static void refused_operations_write_no_event(void **state) {
     struct rig *rig = *state;
-    CLEANUP(diary_clear) struct diary diary = {0};
-    store_listen(rig->store, listener, &diary);
+    CLEANUP(record_clear) struct record record = {0};
+    store_listen(rig->store, listener, &record);
     struct store_batch *batch = rig_batch(rig);
     store_hold(batch, 5, HOLD_OPERATOR, SPAN(""));
     store_set(batch, SPAN("a"), (struct span){NULL, 0});
@@ -155,11 +155,11 @@ static void refused_operations_write_no_event(void **state) {
     store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
     store_hold(batch, 5, HOLD_OPERATOR, SPAN(""));
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
-    assert_int_equal(diary.events, 0);
+    assert_int_equal(record.events, 0);
     assert_int_equal(store_seq(rig->store), 0);
 }
 
-static void events_read_back_with_their_chain(void **state) {
+static void events_are_read_with_their_hash_chain(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "a");
     rig_started(rig, "b");
@@ -190,7 +190,7 @@ static void events_read_back_with_their_chain(void **state) {
     assert_int_equal(some_count, 0);
 }
 
-static void events_of_one_large_transaction_read_back_one_by_one(void **state) {
+static void events_of_a_large_transaction_can_be_read_one_by_one(void **state) {
     enum { MANY = 150 };
     struct rig *rig = *state;
     struct store_batch *batch = rig_batch(rig);
@@ -233,38 +233,38 @@ static void events_of_one_large_transaction_read_back_one_by_one(void **state) {
 
 /* ---- the crash of a store in memory ------------------------------------- */
 
-static void a_crash_forgets_what_was_not_committed(void **state) {
+static void a_crash_loses_what_was_not_committed(void **state) {
     struct rig *rig = *state;
-    CLEANUP(diary_clear) struct diary diary = {0};
+    CLEANUP(record_clear) struct record record = {0};
     submit_job(rig, "kept", NULL, NULL);
     settle(rig);
-    store_listen(rig->store, listener, &diary);
-    submit_job(rig, "committed", answered, &diary);
+    store_listen(rig->store, listener, &record);
+    submit_job(rig, "committed", answered, &record);
     store_memory_commit(rig->store);
-    submit_job(rig, "lost", answered, &diary);
+    submit_job(rig, "lost", answered, &record);
     store_memory_crash(rig->store);
     assert_true(store_is_idle(rig->store));
     store_turn(rig->store);
-    assert_string_equal(text_string(&diary.text), "");
+    assert_string_equal(text_string(&record.text), "");
     assert_string_equal(rig_list(rig, (struct store_list){0}),
                         "kept committed");
     assert_int_equal(store_seq(rig->store), 2);
-    store_listen(rig->store, listener, &diary);
-    submit_job(rig, "after", answered, &diary);
+    store_listen(rig->store, listener, &record);
+    submit_job(rig, "after", answered, &record);
     settle(rig);
-    assert_string_equal(text_string(&diary.text), "after=3 ok");
+    assert_string_equal(text_string(&record.text), "after=3 ok");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(events_come_before_the_answer),
-        RIG_TESTS(a_listener_hears_what_comes_after_it),
-        RIG_TESTS(a_listener_may_leave_while_called),
+        RIG_TESTS(a_listener_gets_the_events_after_its_registration),
+        RIG_TESTS(a_listener_may_unregister_while_it_is_called),
         RIG_TESTS(an_answer_may_submit_more),
         RIG_TESTS(refused_operations_write_no_event),
-        RIG_TESTS(events_read_back_with_their_chain),
-        RIG_TESTS(events_of_one_large_transaction_read_back_one_by_one),
-        RIG_MEMORY_TESTS(a_crash_forgets_what_was_not_committed),
+        RIG_TESTS(events_are_read_with_their_hash_chain),
+        RIG_TESTS(events_of_a_large_transaction_can_be_read_one_by_one),
+        RIG_MEMORY_TESTS(a_crash_loses_what_was_not_committed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,11 +252,11 @@ static void judge(const char *path, const struct outcome *outcome,
     if (!store_verify(store, &err))
         fail_msg("fault %d at %u: %s", fault, at, err.text);
     for (int i = 0; i < BATCHES; i++) {
-        bool there = has(store, i);
-        if (outcome->done[i] && !there)
+        bool found = has(store, i);
+        if (outcome->done[i] && !found)
             fail_msg("fault %d at %u: batch %d is lost", fault, at, i);
         /* Only a failed sync leaves it open whether the batch was stored. */
-        if (!outcome->done[i] && there && fault != FAULT_SYNC)
+        if (!outcome->done[i] && found && fault != FAULT_SYNC)
             fail_msg("fault %d at %u: batch %d came back", fault, at, i);
     }
     store_close(store);
@@ -293,7 +293,7 @@ static void sweep(enum fault fault, bool stays) {
     assert_true(refusals > BATCHES);
 }
 
-static void a_full_disk_fails_a_batch_and_no_more(void **state) {
+static void a_full_disk_fails_only_one_batch(void **state) {
     (void)state;
     sweep(FAULT_FULL, false);
 }
@@ -303,12 +303,12 @@ static void a_disk_that_stays_full_loses_nothing(void **state) {
     sweep(FAULT_FULL, true);
 }
 
-static void a_write_error_ends_the_store(void **state) {
+static void a_write_error_stops_the_store(void **state) {
     (void)state;
     sweep(FAULT_WRITE, false);
 }
 
-static void a_failed_sync_ends_the_store(void **state) {
+static void a_failed_sync_stops_the_store(void **state) {
     (void)state;
     sweep(FAULT_SYNC, false);
 }
@@ -337,7 +337,7 @@ after_a_failed_sync_batches_fail_until_the_store_is_reopened(void **state) {
     store_close(store);
 }
 
-static void batches_that_wait_together_fail_together(void **state) {
+static void batches_of_one_transaction_fail_together(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *store = rig_open(path, false);
@@ -360,13 +360,13 @@ static void batches_that_wait_together_fail_together(void **state) {
 int main(void) {
     shim_register();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_disk_fails_a_batch_and_no_more),
+        cmocka_unit_test(a_full_disk_fails_only_one_batch),
         cmocka_unit_test(a_disk_that_stays_full_loses_nothing),
-        cmocka_unit_test(a_write_error_ends_the_store),
-        cmocka_unit_test(a_failed_sync_ends_the_store),
+        cmocka_unit_test(a_write_error_stops_the_store),
+        cmocka_unit_test(a_failed_sync_stops_the_store),
         cmocka_unit_test(
             after_a_failed_sync_batches_fail_until_the_store_is_reopened),
-        cmocka_unit_test(batches_that_wait_together_fail_together),
+        cmocka_unit_test(batches_of_one_transaction_fail_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

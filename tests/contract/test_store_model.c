@@ -10,15 +10,15 @@ enum { OPERATIONS = 10000, JOBS_MOST = 60, FAR = 4096, SEED = 20240611 };
 
 struct pair {
     struct store *store[2];
-    struct text heard[2];
+    struct text events[2];
     struct text answers[2];
     struct random random;
     int64_t now_s;
 };
 
-static void hear(void *ctx, const struct store_event *event) {
-    struct text *heard = ctx;
-    text_addf(heard, "%d %s %d %.*s %c%c %u %.*s %.*s %.*s %d\n",
+static void show_event(void *ctx, const struct store_event *event) {
+    struct text *events = ctx;
+    text_addf(events, "%d %s %d %.*s %c%c %u %.*s %.*s %.*s %d\n",
               (int)event->seq, job_event_kind_word(event->kind),
               (int)event->num, (int)event->id.len, event->id.p,
               job_state_letter(event->from), job_state_letter(event->to),
@@ -277,7 +277,7 @@ static unsigned step(struct pair *pair) {
     if (!alone)
         return count + step(pair);
     assert_same_text(pair, pair->answers, "answers");
-    assert_same_text(pair, pair->heard, "events heard");
+    assert_same_text(pair, pair->events, "events");
     return count;
 }
 
@@ -293,12 +293,12 @@ static void go_far(struct pair *pair) {
     }
 }
 
-static void tell_span(struct text *out, struct span span) {
+static void show_span(struct text *out, struct span span) {
     text_addspan(out, span);
     text_addc(out, '|');
 }
 
-static void tell_job(struct text *out, const struct job *job) {
+static void show_job(struct text *out, const struct job *job) {
     text_addf(out,
               "%d %d %d %d holds %u attempt %u %u %u %u tasks %u/%u since %d "
               "after %d admitted %d seqs %d %d %d %d%d%d retries %u flags %u "
@@ -315,11 +315,11 @@ static void tell_job(struct text *out, const struct job *job) {
                                  job->detail, job->actor, job->cause,
                                  job->sum,    job->spec,  job->seen};
     for (size_t i = 0; i < COUNT(spans); i++)
-        tell_span(out, spans[i]);
+        show_span(out, spans[i]);
     text_addc(out, '\n');
 }
 
-static void tell_relations(struct text *out, struct store *store,
+static void show_relations(struct text *out, struct store *store,
                            const struct job *job, struct arena *arena) {
     struct job_edge *edges;
     struct job_touch *touches;
@@ -328,12 +328,12 @@ static void tell_relations(struct text *out, struct store *store,
     assert_true(store_edges_from(store, job->num, arena, &edges, &count, NULL));
     for (size_t i = 0; i < count; i++) {
         text_addf(out, "%d:", edges[i].kind);
-        tell_span(out, edges[i].to);
+        show_span(out, edges[i].to);
     }
     assert_true(store_touches(store, job->num, arena, &touches, &count, NULL));
     for (size_t i = 0; i < count; i++) {
         text_addf(out, "%d:", touches[i].deleted);
-        tell_span(out, touches[i].path);
+        show_span(out, touches[i].path);
     }
     assert_true(store_edges_to(store, job->id, arena, &back, &count, NULL));
     for (size_t i = 0; i < count; i++)
@@ -341,7 +341,7 @@ static void tell_relations(struct text *out, struct store *store,
                   back[i].state);
 }
 
-static void tell_tasks(struct text *out, struct store *store, uint64_t num,
+static void show_tasks(struct text *out, struct store *store, uint64_t num,
                        struct arena *arena) {
     struct store_task *tasks;
     struct store_attempt *attempts;
@@ -350,7 +350,7 @@ static void tell_tasks(struct text *out, struct store *store, uint64_t num,
     for (size_t i = 0; i < count; i++) {
         text_addf(out, "task %d %d %u %d ", (int)tasks[i].at, tasks[i].status,
                   tasks[i].attempt, (int)tasks[i].not_before.ns);
-        tell_span(out, tasks[i].node);
+        show_span(out, tasks[i].node);
     }
     assert_true(store_attempts(store, num, arena, &attempts, &count, NULL));
     for (size_t i = 0; i < count; i++) {
@@ -358,26 +358,26 @@ static void tell_tasks(struct text *out, struct store *store, uint64_t num,
                   attempts[i].status, attempts[i].exit_code,
                   (int)attempts[i].output_bytes,
                   (int)wall_s(attempts[i].assigned));
-        tell_span(out, attempts[i].node);
-        tell_span(out, attempts[i].worker);
-        tell_span(out, attempts[i].reason);
+        show_span(out, attempts[i].node);
+        show_span(out, attempts[i].worker);
+        show_span(out, attempts[i].reason);
     }
     text_addc(out, '\n');
 }
 
-static void tell_events(struct text *out, struct store *store, uint64_t num,
+static void show_events(struct text *out, struct store *store, uint64_t num,
                         struct arena *arena) {
     struct store_event *events;
     size_t count;
     assert_true(store_events(store, 0, num, 0, arena, &events, &count, NULL));
     for (size_t i = 0; i < count; i++) {
-        hear(out, &events[i]);
-        tell_span(out, events[i].prev_hash);
-        tell_span(out, events[i].hash);
+        show_event(out, &events[i]);
+        show_span(out, events[i].prev_hash);
+        show_span(out, events[i].hash);
     }
 }
 
-static void tell_list(struct text *out, struct store *store,
+static void show_list(struct text *out, struct store *store,
                       const struct store_list *list, struct arena *arena) {
     struct job *jobs;
     size_t count;
@@ -387,7 +387,7 @@ static void tell_list(struct text *out, struct store *store,
     text_addc(out, '\n');
 }
 
-static void tell_ready(struct text *out, struct store *store, int64_t now_s,
+static void show_ready(struct text *out, struct store *store, int64_t now_s,
                        uint64_t after, struct arena *arena) {
     struct job *jobs;
     size_t count;
@@ -399,7 +399,7 @@ static void tell_ready(struct text *out, struct store *store, int64_t now_s,
 }
 
 static void compare_lists(struct pair *pair) {
-    struct text told[2] = {TEXT_INIT, TEXT_INIT};
+    struct text texts[2] = {TEXT_INIT, TEXT_INIT};
     struct store_list list = {
         .states = (unsigned)draw(pair, STATES_ALL + 1),
         .kinds = (unsigned)draw(pair, 4),
@@ -416,16 +416,16 @@ static void compare_lists(struct pair *pair) {
     struct store_tally tallies[2] = {0};
     for (int i = 0; i < 2; i++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        tell_list(&told[i], pair->store[i], &list, &arena);
-        tell_ready(&told[i], pair->store[i], now_s, after, &arena);
+        show_list(&texts[i], pair->store[i], &list, &arena);
+        show_ready(&texts[i], pair->store[i], now_s, after, &arena);
         assert_true(store_count(pair->store[i], &tallies[i], NULL));
     }
-    assert_same_text(pair, told, "lists");
+    assert_same_text(pair, texts, "lists");
     assert_memory_equal(&tallies[0], &tallies[1], sizeof(tallies[0]));
 }
 
 static void compare_all(struct pair *pair, size_t least_bytes) {
-    struct text told[2] = {TEXT_INIT, TEXT_INIT};
+    struct text texts[2] = {TEXT_INIT, TEXT_INIT};
     for (int i = 0; i < 2; i++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct store *store = pair->store[i];
@@ -436,26 +436,26 @@ static void compare_all(struct pair *pair, size_t least_bytes) {
         size_t count;
         assert_true(store_jobs(store, &list, &arena, &jobs, &count, NULL));
         for (size_t k = 0; k < count; k++) {
-            tell_job(&told[i], &jobs[k]);
-            tell_relations(&told[i], store, &jobs[k], &arena);
-            tell_tasks(&told[i], store, jobs[k].num, &arena);
-            tell_events(&told[i], store, jobs[k].num, &arena);
+            show_job(&texts[i], &jobs[k]);
+            show_relations(&texts[i], store, &jobs[k], &arena);
+            show_tasks(&texts[i], store, jobs[k].num, &arena);
+            show_events(&texts[i], store, jobs[k].num, &arena);
         }
-        tell_events(&told[i], store, 0, &arena);
+        show_events(&texts[i], store, 0, &arena);
         assert_true(
             store_settings(store, &arena, &names, &values, &count, NULL));
         for (size_t k = 0; k < count; k++) {
-            tell_span(&told[i], names[k]);
-            tell_span(&told[i], values[k]);
+            show_span(&texts[i], names[k]);
+            show_span(&texts[i], values[k]);
         }
         if (!store_verify(store, &err))
             fail_msg("%s", err.text);
     }
-    assert_true(told[0].len >= least_bytes);
-    assert_same_text(pair, told, "rows");
+    assert_true(texts[0].len >= least_bytes);
+    assert_same_text(pair, texts, "rows");
 }
 
-static void both_backends_answer_alike(void **state) {
+static void both_backends_give_the_same_answers(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct pair pair = {
@@ -464,7 +464,7 @@ static void both_backends_answer_alike(void **state) {
     };
     random_init(&pair.random, SEED);
     for (int i = 0; i < 2; i++)
-        store_listen(pair.store[i], hear, &pair.heard[i]);
+        store_listen(pair.store[i], show_event, &pair.events[i]);
     for (unsigned done = 0; done < OPERATIONS;) {
         unsigned before = done;
         done += step(&pair);
@@ -481,7 +481,7 @@ static void both_backends_answer_alike(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_backends_answer_alike),
+        cmocka_unit_test(both_backends_give_the_same_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,14 +33,14 @@ static const struct store_step old_toy_steps[] = {
     {0, NULL},
 };
 
-static bool any_toy(struct store *store, bool *ret_any, struct err *err);
+static bool toy_exists(struct store *store, bool *ret_any, struct err *err);
 
 static const struct store_noun toy_noun = {
     .name = "toy",
     .steps = toy_steps,
     .statements = toy_statements,
     .statement_count = COUNT(toy_statements),
-    .is_irreplaceable = any_toy,
+    .is_irreplaceable = toy_exists,
 };
 static const struct store_noun old_toy_noun = {.name = "toy",
                                                .steps = old_toy_steps};
@@ -60,7 +60,7 @@ static bool toy_find(struct store *store, const char *name, struct arena *arena,
     return found;
 }
 
-static bool any_toy(struct store *store, bool *ret_any, struct err *err) {
+static bool toy_exists(struct store *store, bool *ret_any, struct err *err) {
     CLEANUP(store_query_end) struct store_query query = {0};
     bool row;
     if (!store_query_begin(&query, store_tables(store), &toy_noun, COUNT_TOYS,
@@ -171,7 +171,7 @@ static void an_operation_that_changes_no_row_is_a_conflict(void **state) {
 }
 
 /* Jobs and toys in one atomic batch: all are written or none. */
-static void an_atomic_batch_joins_nouns_and_jobs(void **state) {
+static void an_atomic_batch_may_contain_nouns_and_jobs(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("a", "a");
     struct toy paint = {.name = car.name, .from = SPAN("green")};
@@ -226,7 +226,7 @@ static void the_caller_is_notified_after_the_commit(void **state) {
 }
 
 /* If the database refuses a row, the whole transaction fails. */
-static void a_statement_that_fails_undoes_its_transaction(void **state) {
+static void a_failed_statement_undoes_its_transaction(void **state) {
     struct rig *rig = *state;
     struct store_batch *batch = rig_batch(rig);
     struct err err;
@@ -238,7 +238,7 @@ static void a_statement_that_fails_undoes_its_transaction(void **state) {
     assert_string_equal(colour_of(rig, "car"), "none");
 }
 
-static void jobs_are_read_by_a_nouns_statement(void **state) {
+static void a_statement_of_a_noun_can_read_jobs(void **state) {
     struct rig *rig = *state;
     struct job first = rig_command("a", "a"), second = rig_change("b", "b");
     CLEANUP(store_query_end) struct store_query query = {0};
@@ -254,7 +254,7 @@ static void jobs_are_read_by_a_nouns_statement(void **state) {
     assert_span(jobs[1].target, "main");
 }
 
-static void nouns_say_what_no_file_could_restore(void **state) {
+static void nouns_report_whether_they_hold_irreplaceable_rows(void **state) {
     struct rig *rig = *state;
     bool any;
     assert_true(store_nouns_irreplaceable(rig->store, &any, NULL));
@@ -279,7 +279,7 @@ static int setup_toys(void **state) {
 }
 
 /* The registry is older than the noun, and then older than its second step. */
-static void a_registry_takes_the_steps_of_its_nouns(void **state) {
+static void the_schema_steps_of_nouns_are_applied(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -343,7 +343,7 @@ static void check_words(const char *noun, const char *sql) {
             fail_msg("%s: '%s' in %s", noun, words[i], sql);
 }
 
-static void statements_are_portable_and_never_walk_over_all_jobs(void **state) {
+static void statements_are_portable_and_never_scan_all_jobs(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     sqlite3 *db;
@@ -360,7 +360,7 @@ static void statements_are_portable_and_never_walk_over_all_jobs(void **state) {
     assert_true(checked > 5);
 }
 
-static void steps_have_numbers_of_their_own(void **state) {
+static void schema_steps_are_numbered_without_gaps(void **state) {
     (void)state;
     size_t count;
     const struct store_step **steps = store_steps(&count);
@@ -397,17 +397,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TOY_TESTS(an_operation_is_committed_with_its_event),
         TOY_TESTS(an_operation_that_changes_no_row_is_a_conflict),
-        TOY_TESTS(an_atomic_batch_joins_nouns_and_jobs),
+        TOY_TESTS(an_atomic_batch_may_contain_nouns_and_jobs),
         TOY_TESTS(the_caller_is_notified_after_the_commit),
-        TOY_TESTS(a_statement_that_fails_undoes_its_transaction),
-        TOY_TESTS(jobs_are_read_by_a_nouns_statement),
-        TOY_TESTS(nouns_say_what_no_file_could_restore),
-        cmocka_unit_test_setup(a_registry_takes_the_steps_of_its_nouns,
+        TOY_TESTS(a_failed_statement_undoes_its_transaction),
+        TOY_TESTS(a_statement_of_a_noun_can_read_jobs),
+        TOY_TESTS(nouns_report_whether_they_hold_irreplaceable_rows),
+        cmocka_unit_test_setup(the_schema_steps_of_nouns_are_applied,
                                setup_toys),
-        cmocka_unit_test_setup(
-            statements_are_portable_and_never_walk_over_all_jobs,
-            setup_program),
-        cmocka_unit_test_setup(steps_have_numbers_of_their_own, setup_program),
+        cmocka_unit_test_setup(statements_are_portable_and_never_scan_all_jobs,
+                               setup_program),
+        cmocka_unit_test_setup(schema_steps_are_numbered_without_gaps,
+                               setup_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

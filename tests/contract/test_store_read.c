@@ -26,7 +26,7 @@ static void fill(struct rig *rig) {
     rig_move(rig, 5, STATE_QUEUED, STATE_STAGED, "staged");
 }
 
-static void ready_jobs_come_by_rank_then_number(void **state) {
+static void ready_jobs_are_ordered_by_rank_and_number(void **state) {
     struct rig *rig = *state;
     fill(rig);
     assert_string_equal(rig_ready(rig, 4999), "j6 j1");
@@ -45,7 +45,7 @@ static void ready_jobs_come_by_rank_then_number(void **state) {
     assert_int_equal(count, 0);
 }
 
-static void lists_obey_each_wish(void **state) {
+static void lists_obey_every_option(void **state) {
     struct rig *rig = *state;
     fill(rig);
     const struct {
@@ -90,7 +90,7 @@ static void lists_obey_each_wish(void **state) {
         assert_string_equal(rig_list(rig, cases[i].list), cases[i].ids);
 }
 
-static void lists_leave_the_spec_out_unless_asked(void **state) {
+static void lists_contain_specs_only_on_request(void **state) {
     struct rig *rig = *state;
     fill(rig);
     struct job *jobs;
@@ -104,7 +104,7 @@ static void lists_leave_the_spec_out_unless_asked(void **state) {
     assert_span(jobs[0].spec, "{\"command\":[\"true\"]}");
 }
 
-static void edges_lead_back_to_who_has_them(void **state) {
+static void edges_can_be_followed_backwards(void **state) {
     struct rig *rig = *state;
     fill(rig);
     const struct span precursors[] = {SPAN("C4"), SPAN("j1")};
@@ -185,7 +185,7 @@ static void jobs_are_found_by_the_path_they_touch(void **state) {
     assert_int_equal(count, 0);
 }
 
-static void jobs_are_found_by_what_people_type(void **state) {
+static void jobs_are_found_by_id_prefix_or_last(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("jabc1", "1");
     struct err err = {0};
@@ -234,7 +234,7 @@ static void jobs_are_found_by_what_people_type(void **state) {
     assert_int_equal(err.kind, ERR_NO_JOB);
 }
 
-static void the_tally_counts_without_counting(void **state) {
+static void the_tally_counts_jobs_by_state(void **state) {
     struct rig *rig = *state;
     fill(rig);
     struct store_tally tally;
@@ -340,14 +340,14 @@ static void rows_and_events_are_restored_as_they_were(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TESTS(ready_jobs_come_by_rank_then_number),
-        RIG_TESTS(lists_obey_each_wish),
-        RIG_TESTS(lists_leave_the_spec_out_unless_asked),
-        RIG_TESTS(edges_lead_back_to_who_has_them),
+        RIG_TESTS(ready_jobs_are_ordered_by_rank_and_number),
+        RIG_TESTS(lists_obey_every_option),
+        RIG_TESTS(lists_contain_specs_only_on_request),
+        RIG_TESTS(edges_can_be_followed_backwards),
         RIG_TESTS(edges_come_in_pages_of_whole_jobs),
         RIG_TESTS(jobs_are_found_by_the_path_they_touch),
-        RIG_TESTS(jobs_are_found_by_what_people_type),
-        RIG_TESTS(the_tally_counts_without_counting),
+        RIG_TESTS(jobs_are_found_by_id_prefix_or_last),
+        RIG_TESTS(the_tally_counts_jobs_by_state),
         RIG_TESTS(a_lease_has_one_holder_and_an_epoch),
         RIG_TESTS(rows_and_events_are_restored_as_they_were),
     };

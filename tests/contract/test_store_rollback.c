@@ -28,7 +28,7 @@ static enum store_result plan(struct rig *rig, uint64_t num, const char *phase,
     return rig_write(batch);
 }
 
-static void a_done_set_is_marked_and_says_so(void **state) {
+static void a_done_set_can_be_marked_as_rolled_back(void **state) {
     struct rig *rig = *state;
     uint64_t num = landed(rig, "C1");
     assert_span(rig_job(rig, num).rolled_back_by, "");
@@ -48,7 +48,7 @@ static void a_done_set_is_marked_and_says_so(void **state) {
     rig_verify(rig);
 }
 
-static void a_mark_goes_again(void **state) {
+static void a_mark_can_be_removed(void **state) {
     struct rig *rig = *state;
     uint64_t num = landed(rig, "C1");
     mark(rig, num, "", "R");
@@ -104,7 +104,7 @@ static enum store_result owe(struct rig *rig, uint64_t num, int64_t until_s,
     return rig_write(batch);
 }
 
-static size_t owing(struct rig *rig) {
+static size_t count_owed(struct rig *rig) {
     struct store_list list = {.owed_only = true};
     struct job *jobs;
     size_t count;
@@ -119,16 +119,16 @@ static void an_owed_approval_stays_until_it_is_given(void **state) {
     job.owed = wall_from_s(50);
     uint64_t num = rig_admit(rig, &job), other = landed(rig, "C2");
     assert_int_equal(rig_job(rig, num).owed.ns, job.owed.ns);
-    assert_int_equal(owing(rig), 1);
+    assert_int_equal(count_owed(rig), 1);
     uint64_t before = store_seq(rig->store);
     assert_int_equal(owe(rig, other, 70, "owed"), STORE_DONE);
     assert_int_equal(owe(rig, other, 70, "owed"), STORE_SAME);
     rig_reopen(rig);
-    assert_int_equal(owing(rig), 2);
+    assert_int_equal(count_owed(rig), 2);
     assert_int_equal(owe(rig, num, 0, "settled"), STORE_DONE);
     assert_string_equal(rig_events(rig, before),
                         "owed C2 D D owed; owed C1 Q Q settled");
-    assert_int_equal(owing(rig), 1);
+    assert_int_equal(count_owed(rig), 1);
     assert_int_equal(rig_job(rig, num).owed.ns, 0);
     assert_int_equal(rig_job(rig, other).owed.ns, 70 * NS_PER_S);
     assert_int_equal(owe(rig, other + 7, 70, "owed"), STORE_UNKNOWN);
@@ -136,7 +136,7 @@ static void an_owed_approval_stays_until_it_is_given(void **state) {
 }
 
 /* The transaction of a rollback is atomic, including its marks and plan. */
-static void nothing_of_a_refused_batch_stays(void **state) {
+static void a_refused_batch_changes_nothing(void **state) {
     struct rig *rig = *state;
     uint64_t num = landed(rig, "C1");
     struct job job = rig_change("R", "r");
@@ -161,12 +161,12 @@ static void nothing_of_a_refused_batch_stays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TESTS(a_done_set_is_marked_and_says_so),
-        RIG_TESTS(a_mark_goes_again),
+        RIG_TESTS(a_done_set_can_be_marked_as_rolled_back),
+        RIG_TESTS(a_mark_can_be_removed),
         RIG_TESTS(a_mark_is_conditional),
         RIG_TESTS(a_plan_is_kept_and_replaced),
         RIG_TESTS(an_owed_approval_stays_until_it_is_given),
-        RIG_TESTS(nothing_of_a_refused_batch_stays),
+        RIG_TESTS(a_refused_batch_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

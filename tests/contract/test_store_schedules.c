@@ -26,29 +26,29 @@ static enum store_result set(struct rig *rig, const struct schedule_row *one,
 
 static struct schedule_row add(struct rig *rig, const char *name) {
     struct schedule_row one = schedule_of(name, "{}"), found;
-    bool there;
+    bool known;
     assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
     assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
-                                  &found, &there, NULL));
-    assert_true(there);
+                                  &found, &known, NULL));
+    assert_true(known);
     return found;
 }
 
 static struct schedule_row get(struct rig *rig, const char *name) {
     struct schedule_row found = {0};
-    bool there;
+    bool known;
     assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
-                                  &found, &there, NULL));
-    assert_true(there);
+                                  &found, &known, NULL));
+    assert_true(known);
     return found;
 }
 
-static bool is_there(struct rig *rig, const char *name) {
+static bool exists(struct rig *rig, const char *name) {
     struct schedule_row found;
-    bool there;
+    bool known;
     assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
-                                  &found, &there, NULL));
-    return there;
+                                  &found, &known, NULL));
+    return known;
 }
 
 static struct schedule_mark mark_of(const struct schedule_row *one,
@@ -88,7 +88,7 @@ static enum store_result fire(struct rig *rig, struct schedule_mark one,
     return result;
 }
 
-static void a_schedule_reads_back_as_added(void **state) {
+static void a_schedule_is_read_as_it_was_added(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = schedule_of("nightly", "{\"item\":1}");
     assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
@@ -104,10 +104,10 @@ static void a_schedule_reads_back_as_added(void **state) {
     assert_int_equal(found.high_s, 1000);
     assert_int_equal(found.offset_s, -3600);
     assert_int_equal(found.fired + found.missed + found.recent_count, 0);
-    assert_false(is_there(rig, "nightl"));
+    assert_false(exists(rig, "nightl"));
 }
 
-static void adding_it_again_changes_nothing(void **state) {
+static void adding_a_schedule_again_changes_nothing(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = add(rig, "n");
     one.high_s = 5000;
@@ -146,7 +146,7 @@ static void removing_a_schedule_is_an_event(void **state) {
     struct store_batch *batch = rig_batch(rig);
     schedule_row_remove(batch, SPAN("n"));
     assert_int_equal(rig_write(batch), STORE_DONE);
-    assert_false(is_there(rig, "n"));
+    assert_false(exists(rig, "n"));
     batch = rig_batch(rig);
     schedule_row_remove(batch, SPAN("n"));
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
@@ -192,12 +192,12 @@ static void a_mark_moves_only_from_where_it_was(void **state) {
     struct schedule_mark stale = mark_of(&one, 1200);
     stale.serial++;
     assert_int_equal(mark(rig, &stale), STORE_CONFLICT);
-    struct schedule_mark stranger = mark_of(&one, 1200);
-    stranger.name = SPAN("m");
-    assert_int_equal(mark(rig, &stranger), STORE_UNKNOWN);
+    struct schedule_mark unknown = mark_of(&one, 1200);
+    unknown.name = SPAN("m");
+    assert_int_equal(mark(rig, &unknown), STORE_UNKNOWN);
 }
 
-static void a_firing_is_job_and_mark_or_neither(void **state) {
+static void a_firing_writes_both_job_and_mark_or_neither(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = add(rig, "n");
     struct schedule_mark first = mark_of(&one, 1100);
@@ -226,7 +226,7 @@ static void a_firing_is_job_and_mark_or_neither(void **state) {
     rig_verify(rig);
 }
 
-static void only_the_newest_jobs_are_remembered(void **state) {
+static void only_the_newest_jobs_are_kept(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = add(rig, "n");
     for (int i = 0; i < SCHEDULE_RECENT + 3; i++) {
@@ -304,7 +304,7 @@ static void all_live_jobs_of_a_schedule_are_listed(void **state) {
     expect_live(rig, "");
 }
 
-static void a_job_by_hand_is_remembered_without_a_move(void **state) {
+static void a_manual_run_is_recorded_without_moving_the_mark(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = add(rig, "n");
     struct schedule_mark by_hand = {.name = one.name};
@@ -314,7 +314,7 @@ static void a_job_by_hand_is_remembered_without_a_move(void **state) {
     assert_int_equal(one.recent_count, 1);
 }
 
-static void they_are_listed_by_name_and_in_pages(void **state) {
+static void schedules_are_listed_by_name_in_pages(void **state) {
     struct rig *rig = *state;
     struct schedule_row *found;
     size_t count;
@@ -332,7 +332,7 @@ static void they_are_listed_by_name_and_in_pages(void **state) {
     assert_span(found[0].name, "c");
 }
 
-static void an_atomic_batch_puts_schedules_back(void **state) {
+static void a_refused_atomic_batch_changes_no_schedules(void **state) {
     struct rig *rig = *state;
     struct schedule_row kept = add(rig, "kept");
     struct schedule_row fresh = schedule_of("fresh", "{}");
@@ -343,26 +343,26 @@ static void an_atomic_batch_puts_schedules_back(void **state) {
     schedule_row_remove(batch, SPAN("nobody"));
     assert_true(store_write(batch, &rig->err));
     store_batch_free(batch);
-    assert_true(is_there(rig, "kept"));
-    assert_false(is_there(rig, "fresh"));
+    assert_true(exists(rig, "kept"));
+    assert_false(exists(rig, "fresh"));
     rig_verify(rig);
 }
 
 int main(void) {
     store_nouns_use(serve_nouns, serve_noun_count);
     const struct CMUnitTest tests[] = {
-        RIG_NOUN_TESTS(a_schedule_reads_back_as_added),
-        RIG_NOUN_TESTS(adding_it_again_changes_nothing),
+        RIG_NOUN_TESTS(a_schedule_is_read_as_it_was_added),
+        RIG_NOUN_TESTS(adding_a_schedule_again_changes_nothing),
         RIG_NOUN_TESTS(a_new_definition_continues_or_starts_over),
         RIG_NOUN_TESTS(removing_a_schedule_is_an_event),
         RIG_NOUN_TESTS(a_pause_is_not_caught_up),
         RIG_NOUN_TESTS(a_mark_moves_only_from_where_it_was),
-        RIG_NOUN_TESTS(a_firing_is_job_and_mark_or_neither),
-        RIG_NOUN_TESTS(only_the_newest_jobs_are_remembered),
+        RIG_NOUN_TESTS(a_firing_writes_both_job_and_mark_or_neither),
+        RIG_NOUN_TESTS(only_the_newest_jobs_are_kept),
         RIG_NOUN_TESTS(all_live_jobs_of_a_schedule_are_listed),
-        RIG_NOUN_TESTS(a_job_by_hand_is_remembered_without_a_move),
-        RIG_NOUN_TESTS(they_are_listed_by_name_and_in_pages),
-        RIG_NOUN_TESTS(an_atomic_batch_puts_schedules_back),
+        RIG_NOUN_TESTS(a_manual_run_is_recorded_without_moving_the_mark),
+        RIG_NOUN_TESTS(schedules_are_listed_by_name_in_pages),
+        RIG_NOUN_TESTS(a_refused_atomic_batch_changes_no_schedules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void assert_refused(const char *path,
 
 /* ---- several writers ---------------------------------------------------- */
 
-static void two_stores_hear_each_other_once_and_in_order(void **state) {
+static void two_stores_see_each_others_events_once_and_in_order(void **state) {
     struct rig *rig = *state;
     struct store *other = rig_open(rig->path, true);
     CLEANUP(text_clear) struct text here = TEXT_INIT;
@@ -74,7 +74,7 @@ static void two_stores_hear_each_other_once_and_in_order(void **state) {
     store_close(other);
 }
 
-static void each_decides_by_what_the_other_did(void **state) {
+static void each_store_respects_the_writes_of_the_other(void **state) {
     struct rig *rig = *state;
     struct store *other = rig_open(rig->path, false);
     uint64_t num = rig_started(rig, "a");
@@ -118,7 +118,7 @@ static void order_listener(void *ctx, const struct store_event *event) {
 }
 
 /* Each child opens its own store: connections do not survive a fork. */
-static void processes_write_side_by_side(void **state) {
+static void several_processes_may_write(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
@@ -159,7 +159,7 @@ static void processes_write_side_by_side(void **state) {
     store_close(store);
 }
 
-static void a_lock_kept_by_others_is_a_temporary_failure(void **state) {
+static void a_lock_held_by_another_process_is_a_temporary_error(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct store_options options = {.create = true, .busy_ms = 20};
@@ -185,7 +185,7 @@ static void a_lock_kept_by_others_is_a_temporary_failure(void **state) {
 
 /* ---- files -------------------------------------------------------------- */
 
-static void a_missing_file_is_made_only_when_asked(void **state) {
+static void a_missing_file_is_created_only_on_request(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct store_options create = {.create = true};
@@ -237,7 +237,7 @@ static void a_truncated_file_is_refused(void **state) {
     assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
 }
 
-static void a_newer_registry_is_refused_and_left_alone(void **state) {
+static void a_newer_registry_is_refused(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
@@ -249,7 +249,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
 }
 
 /* The registry is as the first release left it, with a job in it. */
-static void an_old_registry_takes_the_steps_it_lacks(void **state) {
+static void an_old_registry_is_upgraded(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -285,7 +285,7 @@ static void add_old_job(const char *path, int num, const char *spec) {
     edit(path, sql);
 }
 
-static void an_old_submission_is_decoded_by_the_step(void **state) {
+static void an_old_submission_is_decoded_by_the_upgrade(void **state) {
     (void)state;
     static const struct {
         const char *spec, *seen;
@@ -329,7 +329,7 @@ static void an_old_submission_is_decoded_by_the_step(void **state) {
     store_close(store);
 }
 
-static void facts_are_part_of_the_chain(void **state) {
+static void facts_are_part_of_the_hash_chain(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -359,7 +359,7 @@ static void facts_are_part_of_the_chain(void **state) {
     store_close(store);
 }
 
-static void a_reader_reads_and_writes_nothing(void **state) {
+static void a_reader_can_read_but_not_write(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *writer = rig_open(path, true), *reader;
@@ -385,7 +385,7 @@ static void a_reader_reads_and_writes_nothing(void **state) {
 
 /* The reader is a member of the group with read access, and no other process
  * has the registry open. */
-static void a_reader_needs_no_right_to_write(void **state) {
+static void a_reader_needs_no_write_permission(void **state) {
     (void)state;
     if (geteuid() == 0)
         test_skip("root may write everywhere");
@@ -413,7 +413,7 @@ static void a_reader_needs_no_right_to_write(void **state) {
     assert_refused(path, NULL, ERR_DENIED, "Permission denied");
 }
 
-static void a_reopened_store_goes_on_where_it_was(void **state) {
+static void a_reopened_store_continues_where_it_was(void **state) {
     struct rig *rig = *state;
     rig_started(rig, "a");
     rig_reopen(rig);
@@ -435,7 +435,7 @@ static mode_t mode_of(const char *path, const char *end) {
 }
 
 /* This matters if a group shares a registry: see base_init. */
-static void files_beside_have_the_mode_of_the_registry(void **state) {
+static void auxiliary_files_have_the_mode_of_the_registry(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     put(path, "", 0);
@@ -495,7 +495,7 @@ static void the_owner_is_woken_when_a_batch_is_answered(void **state) {
 
 /* ---- output before results ---------------------------------------------- */
 
-static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
+static void output_that_cannot_be_synced_fails_only_its_batch(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("a", "a"), two = rig_command("b", "b");
     struct err err = {0};
@@ -519,7 +519,7 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
 
 /* ---- maintenance -------------------------------------------------------- */
 
-static void a_backup_is_a_registry_of_its_own(void **state) {
+static void a_backup_is_a_complete_registry(void **state) {
     struct rig *rig = *state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     rig_started(rig, "a");
@@ -545,7 +545,7 @@ static void a_backup_is_a_registry_of_its_own(void **state) {
     "UPDATE event SET lines = CAST(replace(CAST(lines AS TEXT), " what_by_what \
     ") AS BLOB)"
 
-static void changes_to_the_database_file_by_hand_are_noticed(void **state) {
+static void manual_changes_to_the_database_are_detected(void **state) {
     (void)state;
     static const struct {
         const char *sql, *part;
@@ -601,11 +601,11 @@ static void an_unknown_word_in_a_row_is_an_error(void **state) {
 
 /* ---- plans -------------------------------------------------------------- */
 
-struct text_of {
+struct named_statement {
     const char *name, *sql;
 };
 
-static const struct text_of statements[] = {
+static const struct named_statement statements[] = {
 #define STATEMENT(name, sql) {#name, sql},
 #include "store/sqlite.def"
 #undef STATEMENT
@@ -652,7 +652,7 @@ static void no_statement_scans_a_table(void **state) {
 
 /* The cost of the statements that select ready jobs, in steps of SQLite's
  * virtual machine. */
-static int look_steps(const char *path) {
+static int ready_steps(const char *path) {
     sqlite3 *db;
     int steps = 0;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -698,14 +698,14 @@ static void due_all(struct rig *rig, uint64_t from, uint64_t to) {
 
 /* Selecting ready jobs costs as much as it returns, however many jobs whose
  * backoff is over there are. */
-static void back_offs_that_are_over_are_not_sorted_at_each_look(void **state) {
+static void jobs_whose_backoff_is_over_are_not_sorted_each_time(void **state) {
     struct rig *rig = *state;
     admit_late(rig, 1, 40);
     due_all(rig, 1, 40);
-    int few = look_steps(rig->path);
+    int few = ready_steps(rig->path);
     admit_late(rig, 41, 5040);
     due_all(rig, 41, 5040);
-    int many = look_steps(rig->path);
+    int many = ready_steps(rig->path);
     if (many > 2 * few)
         fail_msg("16 of 5040 take %d steps, 16 of 40 take %d", many, few);
 }
@@ -738,7 +738,7 @@ static unsigned owed_steps(struct rig *rig) {
     return progressed - before;
 }
 
-static void few_that_owe_are_found_among_many(void **state) {
+static void jobs_that_owe_an_approval_are_found_without_a_scan(void **state) {
     struct rig *rig = *state;
     admit_late(rig, 1, 40);
     struct store_batch *batch = rig_batch(rig);
@@ -760,29 +760,29 @@ static void few_that_owe_are_found_among_many(void **state) {
 int main(void) {
     store_nouns_use(serve_nouns, serve_noun_count);
     const struct CMUnitTest tests[] = {
-        RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
-        RIG_SQLITE_TESTS(each_decides_by_what_the_other_did),
-        cmocka_unit_test(processes_write_side_by_side),
-        cmocka_unit_test(a_lock_kept_by_others_is_a_temporary_failure),
-        cmocka_unit_test(a_missing_file_is_made_only_when_asked),
+        RIG_SQLITE_TESTS(two_stores_see_each_others_events_once_and_in_order),
+        RIG_SQLITE_TESTS(each_store_respects_the_writes_of_the_other),
+        cmocka_unit_test(several_processes_may_write),
+        cmocka_unit_test(a_lock_held_by_another_process_is_a_temporary_error),
+        cmocka_unit_test(a_missing_file_is_created_only_on_request),
         cmocka_unit_test(a_file_that_is_no_registry_is_rejected),
         cmocka_unit_test(a_truncated_file_is_refused),
-        cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
-        cmocka_unit_test(an_old_registry_takes_the_steps_it_lacks),
-        cmocka_unit_test(facts_are_part_of_the_chain),
-        cmocka_unit_test(an_old_submission_is_decoded_by_the_step),
-        cmocka_unit_test(a_reader_reads_and_writes_nothing),
-        cmocka_unit_test(a_reader_needs_no_right_to_write),
-        RIG_SQLITE_TESTS(a_reopened_store_goes_on_where_it_was),
-        cmocka_unit_test(files_beside_have_the_mode_of_the_registry),
+        cmocka_unit_test(a_newer_registry_is_refused),
+        cmocka_unit_test(an_old_registry_is_upgraded),
+        cmocka_unit_test(facts_are_part_of_the_hash_chain),
+        cmocka_unit_test(an_old_submission_is_decoded_by_the_upgrade),
+        cmocka_unit_test(a_reader_can_read_but_not_write),
+        cmocka_unit_test(a_reader_needs_no_write_permission),
+        RIG_SQLITE_TESTS(a_reopened_store_continues_where_it_was),
+        cmocka_unit_test(auxiliary_files_have_the_mode_of_the_registry),
         RIG_SQLITE_TESTS(closing_finishes_what_was_submitted),
         cmocka_unit_test(the_owner_is_woken_when_a_batch_is_answered),
-        RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_its_batch_alone),
-        RIG_SQLITE_TESTS(a_backup_is_a_registry_of_its_own),
-        RIG_SQLITE_TESTS(back_offs_that_are_over_are_not_sorted_at_each_look),
-        RIG_SQLITE_TESTS(few_that_owe_are_found_among_many),
+        RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_only_its_batch),
+        RIG_SQLITE_TESTS(a_backup_is_a_complete_registry),
+        RIG_SQLITE_TESTS(jobs_whose_backoff_is_over_are_not_sorted_each_time),
+        RIG_SQLITE_TESTS(jobs_that_owe_an_approval_are_found_without_a_scan),
         cmocka_unit_test(no_statement_scans_a_table),
-        cmocka_unit_test(changes_to_the_database_file_by_hand_are_noticed),
+        cmocka_unit_test(manual_changes_to_the_database_are_detected),
         RIG_SQLITE_TESTS(an_unknown_word_in_a_row_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static const char *attempts(struct rig *rig, uint64_t num) {
     return arena_string(&rig->arena, text_span(&text));
 }
 
-static void an_attempt_reads_back_as_ended(void **state) {
+static void an_attempt_is_read_as_it_ended(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "j1");
     assert_int_equal(assign(rig, num, "", 1), STORE_DONE);
@@ -146,7 +146,7 @@ static void assigning_twice_is_a_conflict(void **state) {
     assert_string_equal(attempts(rig, num), "1 lost, 2 running");
 }
 
-static void an_unstarted_assignment_leaves_no_trace(void **state) {
+static void an_assignment_that_did_not_start_leaves_no_trace(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "j1");
     assert_int_equal(unassign(rig, num, "", 1), STORE_UNKNOWN);
@@ -161,7 +161,7 @@ static void an_unstarted_assignment_leaves_no_trace(void **state) {
     assert_int_equal(unassign(rig, 9, "", 1), STORE_UNKNOWN);
 }
 
-static void the_lone_task_is_done_with_its_job(void **state) {
+static void the_only_task_is_done_with_its_job(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "a");
     uint64_t num = rig_admit(rig, &job);
@@ -224,7 +224,7 @@ static void an_array_counts_its_tasks(void **state) {
     assert_int_equal(events[0].attempt, 1);
 }
 
-static void late_words_do_not_move_a_task(void **state) {
+static void a_late_report_does_not_change_a_task(void **state) {
     struct rig *rig = *state;
     uint64_t num = array_admit(rig);
     assign(rig, num, "red", 1);
@@ -236,7 +236,7 @@ static void late_words_do_not_move_a_task(void **state) {
     assert_string_equal(attempts(rig, num), "red 1 done, red 2 running");
 }
 
-static void an_unstarted_task_goes_back(void **state) {
+static void a_task_that_did_not_start_gets_its_former_status(void **state) {
     struct rig *rig = *state;
     uint64_t num = array_admit(rig);
     assign(rig, num, "red", 1);
@@ -287,7 +287,7 @@ static void a_task_is_set_without_an_attempt(void **state) {
                         "task array P P unstarted");
 }
 
-static void an_atomic_batch_takes_tasks_back_too(void **state) {
+static void a_refused_atomic_batch_changes_no_tasks(void **state) {
     struct rig *rig = *state;
     uint64_t num = array_admit(rig);
     assign(rig, num, "red", 1);
@@ -311,16 +311,16 @@ static void an_atomic_batch_takes_tasks_back_too(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TESTS(an_attempt_reads_back_as_ended),
+        RIG_TESTS(an_attempt_is_read_as_it_ended),
         RIG_TESTS(assigning_twice_is_a_conflict),
-        RIG_TESTS(an_unstarted_assignment_leaves_no_trace),
-        RIG_TESTS(the_lone_task_is_done_with_its_job),
+        RIG_TESTS(an_assignment_that_did_not_start_leaves_no_trace),
+        RIG_TESTS(the_only_task_is_done_with_its_job),
         RIG_TESTS(the_task_of_a_restored_job_is_done_with_it),
         RIG_TESTS(an_array_counts_its_tasks),
-        RIG_TESTS(late_words_do_not_move_a_task),
-        RIG_TESTS(an_unstarted_task_goes_back),
+        RIG_TESTS(a_late_report_does_not_change_a_task),
+        RIG_TESTS(a_task_that_did_not_start_gets_its_former_status),
         RIG_TESTS(a_task_is_set_without_an_attempt),
-        RIG_TESTS(an_atomic_batch_takes_tasks_back_too),
+        RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

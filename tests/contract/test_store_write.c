@@ -1,7 +1,7 @@
 /* The effects of the operations on jobs, and what they refuse. */
 #include "contract/store_rig.h"
 
-static void an_admitted_job_reads_back_as_given(void **state) {
+static void a_job_is_read_as_it_was_admitted(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     job.detail = SPAN("a sentence");
@@ -31,7 +31,7 @@ static void an_admitted_job_reads_back_as_given(void **state) {
     assert_string_equal(rig_events(rig, 0), "move j1 - P admitted");
 }
 
-static void a_change_keeps_its_relations_and_is_stale(void **state) {
+static void a_change_set_has_relations_and_a_stale_job_file(void **state) {
     struct rig *rig = *state;
     const struct job_edge edges[] = {
         {EDGE_HINT, SPAN("C0")},
@@ -73,7 +73,7 @@ static void a_change_keeps_its_relations_and_is_stale(void **state) {
     assert_span(touched[2].path, "src/\xff.c");
 }
 
-static void the_same_submission_twice_is_one_job(void **state) {
+static void the_same_submission_twice_creates_one_job(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -100,7 +100,7 @@ static void the_same_submission_twice_is_one_job(void **state) {
                         "move j1 - P admitted; move j1 P T operator");
 }
 
-static void one_batch_may_hold_the_same_id_twice(void **state) {
+static void a_batch_may_contain_the_same_id_twice(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     struct store_batch *batch = rig_batch(rig);
@@ -116,7 +116,7 @@ static void one_batch_may_hold_the_same_id_twice(void **state) {
     store_batch_free(batch);
 }
 
-static void an_array_with_one_name_twice_is_refused(void **state) {
+static void an_array_with_a_repeated_name_is_refused(void **state) {
     struct rig *rig = *state;
     const struct span nodes[] = {SPAN("a"), SPAN("b"), SPAN("a")};
     struct job job = rig_command("j1", "4.a");
@@ -126,7 +126,7 @@ static void an_array_with_one_name_twice_is_refused(void **state) {
     assert_string_equal(rig_events(rig, 0), "");
 }
 
-static void a_life_is_three_steps_and_their_events(void **state) {
+static void each_step_of_a_job_writes_an_event(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "j1");
     assert_int_equal(rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok"),
@@ -161,7 +161,7 @@ static void a_step_from_another_state_is_a_conflict(void **state) {
     assert_string_equal(rig_events(rig, 1), "move j1 P X start");
 }
 
-static void steps_count_ends_and_retry_forgets_them(void **state) {
+static void steps_count_failures_and_a_retry_clears_the_counts(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "j1");
     struct store_move back = {
@@ -238,8 +238,7 @@ static void a_held_job_does_not_start(void **state) {
         "release j1 P P two said yes");
 }
 
-static void
-who_waited_for_a_time_is_like_others_once_it_has_come(void **state) {
+static void a_job_whose_time_has_come_is_like_any_other(void **state) {
     struct rig *rig = *state;
     struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b"),
                          rig_command("j3", "4.c")};
@@ -270,7 +269,7 @@ who_waited_for_a_time_is_like_others_once_it_has_come(void **state) {
     assert_true(store_verify(rig->store, NULL));
 }
 
-static void a_final_job_is_not_held(void **state) {
+static void a_final_job_cannot_be_held(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -287,7 +286,7 @@ static void a_final_job_is_not_held(void **state) {
     assert_int_equal(tally.count[STATE_TERMINATED], 1);
 }
 
-static void cancel_is_asked_of_executing_jobs_only(void **state) {
+static void cancellation_is_requested_only_of_executing_jobs(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -316,7 +315,7 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
                         "move j1 X T operator");
 }
 
-static void a_rollback_abandons_nobody_who_is_to_be_cancelled(void **state) {
+static void a_job_to_be_cancelled_is_not_abandoned_by_a_rollback(void **state) {
     struct rig *rig = *state;
     struct job job = rig_change("C1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -331,7 +330,7 @@ static void a_rollback_abandons_nobody_who_is_to_be_cancelled(void **state) {
     assert_string_equal(rig_events(rig, 5), "move C1 X T operator");
 }
 
-static void a_record_replaces_the_precursors_only(void **state) {
+static void a_record_replaces_only_the_precursors(void **state) {
     struct rig *rig = *state;
     const struct job_edge edges[] = {{EDGE_DEPENDENCY, SPAN("C0")},
                                      {EDGE_PRECURSOR, SPAN("C1")}};
@@ -364,7 +363,7 @@ static void a_record_replaces_the_precursors_only(void **state) {
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
 }
 
-static void a_rank_leaves_the_own_key_alone(void **state) {
+static void a_rank_does_not_change_the_key(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -388,7 +387,7 @@ static void a_rank_leaves_the_own_key_alone(void **state) {
     assert_span(back.rank, "1.x");
 }
 
-static void projected_holds_for_one_state_only(void **state) {
+static void a_projection_is_valid_for_one_state_only(void **state) {
     struct rig *rig = *state;
     struct job job = rig_change("C1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -412,7 +411,7 @@ static void projected_holds_for_one_state_only(void **state) {
                         "C1");
 }
 
-static void notes_are_events_and_nothing_else(void **state) {
+static void notes_only_write_events(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
@@ -433,7 +432,7 @@ static void notes_are_events_and_nothing_else(void **state) {
     assert_int_equal(wall_s(events[1].at), 1002);
 }
 
-static void settings_are_set_once_and_removed(void **state) {
+static void settings_can_be_set_and_removed(void **state) {
     struct rig *rig = *state;
     static const struct {
         const char *name, *value;
@@ -470,7 +469,7 @@ static void settings_are_set_once_and_removed(void **state) {
         "setting d - - set; setting d - - removed");
 }
 
-static void an_atomic_batch_is_done_as_a_whole_or_not(void **state) {
+static void an_atomic_batch_is_done_completely_or_not_at_all(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("j1", "4.a"), two = rig_command("j2", "4.b");
     uint64_t num = rig_admit(rig, &one);
@@ -517,7 +516,7 @@ static void an_atomic_batch_is_done_as_a_whole_or_not(void **state) {
     assert_int_equal(rig_job(rig, num).state, STATE_EXECUTING);
 }
 
-static void other_batches_do_what_they_can(void **state) {
+static void other_batches_do_what_is_possible(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("j1", "4.a");
     struct store_batch *batch = rig_batch(rig);
@@ -537,26 +536,26 @@ static void other_batches_do_what_they_can(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TESTS(an_admitted_job_reads_back_as_given),
-        RIG_TESTS(a_change_keeps_its_relations_and_is_stale),
-        RIG_TESTS(the_same_submission_twice_is_one_job),
-        RIG_TESTS(one_batch_may_hold_the_same_id_twice),
-        RIG_TESTS(an_array_with_one_name_twice_is_refused),
-        RIG_TESTS(a_life_is_three_steps_and_their_events),
+        RIG_TESTS(a_job_is_read_as_it_was_admitted),
+        RIG_TESTS(a_change_set_has_relations_and_a_stale_job_file),
+        RIG_TESTS(the_same_submission_twice_creates_one_job),
+        RIG_TESTS(a_batch_may_contain_the_same_id_twice),
+        RIG_TESTS(an_array_with_a_repeated_name_is_refused),
+        RIG_TESTS(each_step_of_a_job_writes_an_event),
         RIG_TESTS(a_step_from_another_state_is_a_conflict),
-        RIG_TESTS(steps_count_ends_and_retry_forgets_them),
+        RIG_TESTS(steps_count_failures_and_a_retry_clears_the_counts),
         RIG_TESTS(a_held_job_does_not_start),
-        RIG_TESTS(who_waited_for_a_time_is_like_others_once_it_has_come),
-        RIG_TESTS(a_final_job_is_not_held),
-        RIG_TESTS(cancel_is_asked_of_executing_jobs_only),
-        RIG_TESTS(a_rollback_abandons_nobody_who_is_to_be_cancelled),
-        RIG_TESTS(a_record_replaces_the_precursors_only),
-        RIG_TESTS(a_rank_leaves_the_own_key_alone),
-        RIG_TESTS(projected_holds_for_one_state_only),
-        RIG_TESTS(notes_are_events_and_nothing_else),
-        RIG_TESTS(settings_are_set_once_and_removed),
-        RIG_TESTS(an_atomic_batch_is_done_as_a_whole_or_not),
-        RIG_TESTS(other_batches_do_what_they_can),
+        RIG_TESTS(a_job_whose_time_has_come_is_like_any_other),
+        RIG_TESTS(a_final_job_cannot_be_held),
+        RIG_TESTS(cancellation_is_requested_only_of_executing_jobs),
+        RIG_TESTS(a_job_to_be_cancelled_is_not_abandoned_by_a_rollback),
+        RIG_TESTS(a_record_replaces_only_the_precursors),
+        RIG_TESTS(a_rank_does_not_change_the_key),
+        RIG_TESTS(a_projection_is_valid_for_one_state_only),
+        RIG_TESTS(notes_only_write_events),
+        RIG_TESTS(settings_can_be_set_and_removed),
+        RIG_TESTS(an_atomic_batch_is_done_completely_or_not_at_all),
+        RIG_TESTS(other_batches_do_what_is_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,9 @@ cat >"$work/build/meson-logs/testlog.json" <<'END'
 END
 python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
 grep -qx '5 3 1' "$work/tallies"
-ok points_are_counted_and_crashes_too
+ok points_and_crashes_are_counted
 grep -q 'it said 1' "$work/out" && grep -q 'boom' "$work/out"
-ok logs_of_what_failed_are_shown
+ok logs_of_failed_tests_are_shown
 grep -qx 'gcc: skipped: good: b: why not' "$work/out"
 ok reasons_of_skips_are_shown
 sed -i '/plain/d' "$work/build/meson-logs/testlog.json"
@@ -67,7 +67,7 @@ sed -i '/plain/d' "$work/build/meson-logs/testlog.json"
 python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
 grep -qx '4 4 1' "$work/tallies" &&
     grep -qx 'gcc: no result for pointsman:cli / plain' "$work/out"
-ok tests_that_left_no_result_are_failures
+ok tests_without_a_result_are_failures
 
 cat >"$work/build/meson-info/intro-tests.json" <<'END'
 [{"name": "quick", "suite": ["pointsman:cli"]},
@@ -83,7 +83,7 @@ grep -qx '2 0 1' "$work/tallies"
 ok points_of_a_script_with_its_plan_last_are_counted
 grep -q '^gcc: scenario  *99999.0  *100 % .*OVER BUDGET.*crash' \
     "$work/out" && grep -q '^gcc: cli  *1.0  *0 %  *[0-9]*$' "$work/out"
-ok suite_over_its_budget_is_marked_and_does_not_fail
+ok a_suite_over_its_budget_is_marked_but_does_not_fail
 : >"$work/out"
 for suite in $(sed -n "s/.*suite : '\([a-z]*\)'.*/\1/p" tests/meson.build \
     tests/*/meson.build | sort -u); do
@@ -109,16 +109,16 @@ points 1000 5 POINTSMAN_POINTS=8 POINT_MS=0 >"$work/again"
 [ "$(sort -un "$work/out" | wc -l)" -eq 8 ] &&
     [ "$(awk '$1 > 500' "$work/out" | wc -l)" -eq 4 ] &&
     cmp "$work/out" "$work/again"
-ok sample_of_a_sweep_is_spread_and_can_be_repeated
+ok the_points_of_a_sweep_are_spread_and_reproducible
 points 1000 8 POINT_MS=0 >"$work/out"
 points 1000 8 POINTSMAN_SWEEP=once >"$work/again"
 [ "$(wc -l <"$work/out")" -eq 1 ] && cmp "$work/out" "$work/again"
-ok sweep_without_time_tries_one_point
+ok a_sweep_without_time_tries_one_point
 points 9 2 POINTSMAN_SWEEP=full >"$work/out"
 points 9 2 POINTSMAN_SWEEP=full POINTSMAN_FROM=4 POINTSMAN_STEP=3 \
     >>"$work/out"
 [ "$(tr '\n' ' ' <"$work/out")" = '1 2 3 4 5 6 7 8 9 4 7 ' ]
-ok full_sweep_tries_every_point_and_can_be_resumed
+ok a_full_sweep_tries_every_point_and_can_be_resumed
 
 tools/campaign nothing >"$work/out" 2>&1
 status=$?
@@ -128,7 +128,7 @@ tools/campaign --list >"$work/list" && for script in $(grep -l \
     grep -q "^$name " "$work/list" || echo "not in --list: $name"
 done >"$work/out"
 [ $status -eq 64 ] && [ ! -s "$work/out" ]
-ok campaign_runs_every_sweep_whole
+ok the_campaign_lists_every_sweep
 
 echo 'heap-use-after-free' >"$work/build/reports/san.1"
 rm "$work/build/meson-logs/testlog.json"
@@ -136,7 +136,7 @@ echo '[]' >"$work/build/meson-info/intro-tests.json"
 : >"$work/tallies"
 python3 tools/tally.py asan "$work/build" "$work/tallies" >"$work/out"
 grep -qx '0 1 0' "$work/tallies" && grep -q 'use-after-free' "$work/out"
-ok sanitizer_report_of_any_process_is_a_failure
+ok a_sanitizer_report_of_any_process_is_a_failure
 
 mkdir "$work/bin"
 cat >"$work/bin/dpkg-query" <<'END'
@@ -150,7 +150,7 @@ chmod +x "$work/bin/dpkg-query"
 PATH=$work/bin:$PATH tools/setup.sh --no-install check >"$work/out" 2>&1
 [ $? -eq 69 ] && grep -qx 'setup: missing packages: clang' "$work/out" &&
     grep -q 'apt-get install -y --no-install-recommends clang$' "$work/out"
-ok missing_packages_are_named_with_what_to_type
+ok missing_packages_are_listed_with_the_command_to_install_them
 PATH=$work/bin:$PATH tools/setup.sh --no-install build >"$work/out" 2>&1 &&
     [ ! -s "$work/out" ]
-ok nothing_missing_is_silence
+ok nothing_is_printed_if_nothing_is_missing

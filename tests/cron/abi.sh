@@ -47,58 +47,58 @@ esac
     readelf -d "$work/shared" >"$work/out" &&
     grep -q 'NEEDED.*libpointsman-cron.so.0' "$work/out" &&
     [ "$(LD_LIBRARY_PATH=$libdir "$work/shared")" = $wanted ]
-ok foreign_program_links_the_shared_library
+ok a_user_program_can_be_linked_with_the_shared_library
 
 # shellcheck disable=SC2046
 "$@" "$source/tests/cron/foreign.c" $(pkg-config --cflags pointsman-cron) \
     "$libdir/libpointsman-cron.a" -lpthread -o "$work/static" \
     >"$work/out" 2>&1 && [ "$("$work/static")" = $wanted ]
-ok foreign_program_links_the_static_library
+ok a_user_program_can_be_linked_with_the_static_library
 
 nm -D --defined-only "$libdir/libpointsman-cron.so" |
-    awk '$2 == "T" { print $3 }' | sort >"$work/given"
+    awk '$2 == "T" { print $3 }' | sort >"$work/exported"
 tr '\n' ' ' <"$source/include/pointsman/cron.h" |
     grep -o 'CRON_API [^;]*;' | grep -o 'cron_[a-z_]*(' | tr -d '(' |
-    sort >"$work/promised"
-diff "$work/promised" "$work/given" >"$work/out"
-ok library_exports_what_its_header_declares_and_nothing_else
+    sort >"$work/declared"
+diff "$work/declared" "$work/exported" >"$work/out"
+ok the_library_exports_only_what_its_header_declares
 
 if [ "$sanitize" = none ]; then
     nm -g --defined-only "$libdir/libpointsman-cron.a" |
-        awk 'NF == 3 { print $3 }' | sort >"$work/given"
-    diff "$work/promised" "$work/given" >"$work/out"
-    ok static_library_shows_no_more
+        awk 'NF == 3 { print $3 }' | sort >"$work/exported"
+    diff "$work/declared" "$work/exported" >"$work/out"
+    ok the_static_library_exports_no_more
 else
     count=$((count + 1))
-    echo "ok $count - static_library_shows_no_more # SKIP sanitized"
+    echo "ok $count - the_static_library_exports_no_more # SKIP sanitized"
 fi
 
 if [ "$sanitize" = none ]; then
     readelf -d "$libdir/libpointsman-cron.so" | grep NEEDED |
         grep -v 'libc\.so' >"$work/out"
     [ ! -s "$work/out" ]
-    ok library_needs_nothing_but_the_c_library
+    ok the_library_needs_only_the_c_library
     # Its objects have no variables: .data and .bss are empty.
     size -A "$libdir/libpointsman-cron.a" |
         awk '($1 == ".data" || $1 == ".bss") && $2 != 0' >"$work/out"
     [ ! -s "$work/out" ]
-    ok library_keeps_no_state_of_its_own
+    ok the_library_has_no_global_state
 else
-    echo "ok 6 - library_needs_nothing_but_the_c_library # SKIP sanitized"
-    echo "ok 7 - library_keeps_no_state_of_its_own # SKIP sanitized"
+    echo "ok 6 - the_library_needs_only_the_c_library # SKIP sanitized"
+    echo "ok 7 - the_library_has_no_global_state # SKIP sanitized"
     count=7
 fi
 
 grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$source/src/cron" \
     >"$work/out"
 [ ! -s "$work/out" ]
-ok library_never_asks_the_c_library_for_the_time_of_day
+ok the_library_does_not_use_time_functions_of_the_c_library
 
 # The manual names all functions and keys, and its example works.
 grep -o 'cron_[a-z_]*()' "$source/doc/pointsman-cron.3" | tr -d '()' |
-    sort -u >"$work/told"
-diff "$work/promised" "$work/told" >"$work/out"
-ok manual_names_every_function
+    sort -u >"$work/documented"
+diff "$work/declared" "$work/documented" >"$work/out"
+ok the_manual_names_every_function
 
 sed -n '/key_names\[KEYS\] = {/,/^};/s/.*"\([a-z_]*\)",$/\1/p' \
     "$source/src/cron/item_parse.c" >"$work/keys"
@@ -106,7 +106,7 @@ sed -n '/key_names\[KEYS\] = {/,/^};/s/.*"\([a-z_]*\)",$/\1/p' \
     grep -q -- "^\.[BS].*\<$key\>" "$source/doc/pointsman-cron-item.5" ||
         echo "$key"
 done <"$work/keys" >"$work/out" && [ ! -s "$work/out" ]
-ok manual_names_every_key_of_an_item
+ok the_manual_names_every_key_of_an_item
 
 sed -n '/^\.EX/,/^\.EE/p' "$source/doc/pointsman-cron.3" |
     sed -e '/^\.E[XE]/d' -e 's/\\(dq/"/g' -e 's/\\e/\\/g' >"$work/example.c"
@@ -114,4 +114,4 @@ sed -n '/^\.EX/,/^\.EE/p' "$source/doc/pointsman-cron.3" |
 "$@" "$work/example.c" $(pkg-config --cflags --libs pointsman-cron) \
     -o "$work/example" >"$work/out" 2>&1 &&
     [ "$(LD_LIBRARY_PATH=$libdir "$work/example")" = $wanted ]
-ok example_of_the_manual_works
+ok the_example_of_the_manual_works

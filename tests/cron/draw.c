@@ -137,7 +137,7 @@ static void draw_field(struct draw *draw, struct output *out, const char *key,
     }
 }
 
-static void all(bool *set, int least, int most) {
+static void admit_all(bool *set, int least, int most) {
     for (int value = least; value <= most; value++)
         set[value] = true;
 }
@@ -149,7 +149,7 @@ static void draw_days(struct draw *draw, struct output *out, bool rich,
     if (kind == 0)
         draw_field(draw, out, "day_of_week", 1, 7, weekdays, item->weekday);
     else
-        all(item->weekday, 1, 7);
+        admit_all(item->weekday, 1, 7);
     if (kind == 1) {
         draw_field(draw, out, "day_of_month", 1, 31, NULL, item->day);
     } else if (kind == 3) {
@@ -158,7 +158,7 @@ static void draw_days(struct draw *draw, struct output *out, bool rich,
         put(out, ",\"day_of_month\":[%d,-%d]", day, end);
         item->day[day] = item->day_end[end] = true;
     } else {
-        all(item->day, 1, 31);
+        admit_all(item->day, 1, 31);
     }
     if (kind == 4) {
         int n = 1 + (int)draw_below(draw, 4);
@@ -231,18 +231,18 @@ void draw_item(struct draw *draw, int year, bool rich,
     } else if (draw_percent(draw, 55)) {
         draw_field(draw, &out, "hour", 0, 23, NULL, item->hour);
     } else {
-        all(item->hour, 0, 23);
+        admit_all(item->hour, 0, 23);
     }
     draw_days(draw, &out, rich, item);
     if (draw_percent(draw, 25))
         draw_field(draw, &out, "month", 1, 12, months, item->month);
     else
-        all(item->month, 1, 12);
+        admit_all(item->month, 1, 12);
     if (draw_percent(draw, 15)) {
         put(&out, ",\"year\":[%d,%d]", year, year + 1 > 9999 ? 9999 : year + 1);
         item->year[year] = item->year[year + 1 > 9999 ? 9999 : year + 1] = true;
     } else {
-        all(item->year, 1969, 9999);
+        admit_all(item->year, 1969, 9999);
     }
     if (rich && draw_percent(draw, 15)) {
         item->has_second = true;

@@ -9,14 +9,14 @@ int32_t naive_offset(const struct naive_zone *zone, int64_t at) {
     return at < zone->change ? zone->before_s : zone->after_s;
 }
 
-static int64_t rest(int64_t value, int64_t by) {
+static int64_t modulo(int64_t value, int64_t by) {
     return (value % by + by) % by;
 }
 
 static bool daily(const struct naive_zone *zone, int64_t at) {
     int64_t label = at + naive_offset(zone, at);
 
-    if (rest(label, DAY_S) == TEN_S)
+    if (modulo(label, DAY_S) == TEN_S)
         /* The second occurrence is skipped. */
         return !(at >= zone->change && zone->after_s < zone->before_s &&
                  label - zone->before_s < zone->change);
@@ -24,7 +24,7 @@ static bool daily(const struct naive_zone *zone, int64_t at) {
         return false;
     for (label = zone->change + zone->before_s;
          label < zone->change + zone->after_s; label++)
-        if (rest(label, DAY_S) == TEN_S)
+        if (modulo(label, DAY_S) == TEN_S)
             return true;
     return false;
 }
@@ -35,7 +35,7 @@ bool naive_fires(enum naive_kind kind, const struct naive_zone *zone,
     case NAIVE_EPOCH:
         return at >= 0 && at % 420 == 0;
     case NAIVE_FIVE:
-        return rest(at + naive_offset(zone, at), 300) == 0;
+        return modulo(at + naive_offset(zone, at), 300) == 0;
     case NAIVE_DAILY:
         return daily(zone, at);
     case NAIVE_KINDS:

@@ -18,7 +18,7 @@ enum {
 static struct known {
     int64_t quarter;
     int32_t offset;
-    bool there;
+    bool valid;
 } known[KNOWN];
 
 void oracle_zone(const char *name) {
@@ -39,7 +39,7 @@ static int32_t offset_at(int64_t at) {
     int64_t quarter = at / SAMPLE - (at % SAMPLE < 0);
     struct known *cell = &known[(uint64_t)quarter % KNOWN];
 
-    if (!cell->there || cell->quarter != quarter) {
+    if (!cell->valid || cell->quarter != quarter) {
         int32_t offset = oracle_offset(quarter * SAMPLE);
         if (offset != oracle_offset(quarter * SAMPLE + SAMPLE - 1))
             return oracle_offset(at);
@@ -194,11 +194,11 @@ static bool walk_minute(const struct oracle_item *item, int64_t at,
                         int64_t until, int64_t *ret_at) {
     int64_t end = at + 60 < until ? at + 60 : until;
     int32_t offset = offset_at(at);
-    bool calm = offset == offset_at(end);
+    bool constant = offset == offset_at(end);
 
     for (; at < end; at++) {
         bool found;
-        if (!calm) {
+        if (!constant) {
             found = walk_second(item, at);
         } else {
             if (!item->has_second)

@@ -12,4 +12,4 @@ if "$trial" >/dev/null 2>&1; then
 elif setarch -R "$trial" >/dev/null 2>&1; then
     exec setarch -R "$tap" "$@"
 fi
-echo "1..0 # SKIP the thread sanitizer cannot start here: vm.mmap_rnd_bits"
+echo "1..0 # SKIP the thread sanitizer cannot start: vm.mmap_rnd_bits"

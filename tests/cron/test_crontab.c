@@ -6,79 +6,77 @@
 #include "cron/draw.h"
 #include "support/test.h"
 
-#define OFTEN ", \"dst_fixes\": [\"skip\", \"repeat_use_both\"]}"
-#define SELDOM ", \"dst_fixes\": [\"unskip\", \"repeat_use_only_early\"]}"
+#define FREQUENT ", \"dst_fixes\": [\"skip\", \"repeat_use_both\"]}"
+#define RARE ", \"dst_fixes\": [\"unskip\", \"repeat_use_only_early\"]}"
 
 static const struct {
     const char *line, *first, *second;
 } good[] = {
-    {"* * * * *", "{\"minute\": {}" OFTEN, NULL},
-    {"*/5 * * * *", "{\"minute\": {\"period\": 5}" OFTEN, NULL},
-    {"*/59 * * * *", "{\"minute\": [0, 59]" OFTEN, NULL},
-    {"*/60 * * * *", "{\"minute\": 0" OFTEN, NULL},
-    {"0 * * * *", "{\"minute\": 0" OFTEN, NULL},
-    {"* 3 * * *", "{\"minute\": {}, \"hour\": 3" OFTEN, NULL},
-    {"30 2 * * *", "{\"minute\": 30, \"hour\": 2" SELDOM, NULL},
-    {"5 0-23/2 * * *", "{\"minute\": 5, \"hour\": {\"period\": 2}" SELDOM,
-     NULL},
+    {"* * * * *", "{\"minute\": {}" FREQUENT, NULL},
+    {"*/5 * * * *", "{\"minute\": {\"period\": 5}" FREQUENT, NULL},
+    {"*/59 * * * *", "{\"minute\": [0, 59]" FREQUENT, NULL},
+    {"*/60 * * * *", "{\"minute\": 0" FREQUENT, NULL},
+    {"0 * * * *", "{\"minute\": 0" FREQUENT, NULL},
+    {"* 3 * * *", "{\"minute\": {}, \"hour\": 3" FREQUENT, NULL},
+    {"30 2 * * *", "{\"minute\": 30, \"hour\": 2" RARE, NULL},
+    {"5 0-23/2 * * *", "{\"minute\": 5, \"hour\": {\"period\": 2}" RARE, NULL},
     {"1,2,3,10-20/5 4 * * *",
-     "{\"minute\": [1, 2, 3, 10, 15, 20], \"hour\": 4" SELDOM, NULL},
+     "{\"minute\": [1, 2, 3, 10, 15, 20], \"hour\": 4" RARE, NULL},
     {"0 22 * * 1-5",
      "{\"minute\": 0, \"hour\": 22, \"day_of_week\": {\"start\": \"Mon\", "
-     "\"end\": \"Fri\"}" SELDOM,
+     "\"end\": \"Fri\"}" RARE,
      NULL},
     {"5 4 * * sun",
-     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" SELDOM, NULL},
-    {"5 4 * * 7",
-     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" SELDOM, NULL},
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" RARE, NULL},
+    {"5 4 * * 7", "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" RARE,
+     NULL},
     {"5 4 * * 5-7",
      "{\"minute\": 5, \"hour\": 4, \"day_of_week\": [\"Sun\", \"Fri\", "
-     "\"Sat\"]" SELDOM,
+     "\"Sat\"]" RARE,
      NULL},
     {"5 4 * * Sat-Sun",
-     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": [\"Sun\", \"Sat\"]" SELDOM,
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": [\"Sun\", \"Sat\"]" RARE,
      NULL},
-    {"15 14 1 * *", "{\"minute\": 15, \"hour\": 14, \"day_of_month\": 1" SELDOM,
+    {"15 14 1 * *", "{\"minute\": 15, \"hour\": 14, \"day_of_month\": 1" RARE,
      NULL},
     {"0 0 1 Jan,jUL *",
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1, \"month\": [\"Jan\", "
-     "\"Jul\"]" SELDOM,
+     "\"Jul\"]" RARE,
      NULL},
     {"30 4 1,15 * 5",
-     "{\"minute\": 30, \"hour\": 4, \"day_of_month\": [1, 15]" SELDOM,
-     "{\"minute\": 30, \"hour\": 4, \"day_of_week\": \"Fri\"" SELDOM},
+     "{\"minute\": 30, \"hour\": 4, \"day_of_month\": [1, 15]" RARE,
+     "{\"minute\": 30, \"hour\": 4, \"day_of_week\": \"Fri\"" RARE},
     {"0 4 8-14 * *",
      "{\"minute\": 0, \"hour\": 4, \"day_of_month\": {\"start\": 8, \"end\": "
-     "14}" SELDOM,
+     "14}" RARE,
      NULL},
     {"0 0 */2 * Mon",
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": {\"period\": 2}, "
-     "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" SELDOM,
+     "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" RARE,
      NULL},
     /* Without a star the column is restricted, and either day column is
      * enough. */
-    {"0 0 1-31 * Mon", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
-    {"0 0 1 * 0-6", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
+    {"0 0 1-31 * Mon", "{\"minute\": 0, \"hour\": 0" RARE, NULL},
+    {"0 0 1 * 0-6", "{\"minute\": 0, \"hour\": 0" RARE, NULL},
     {"0 0 30 2 Mon",
      "{\"minute\": 0, \"hour\": 0, \"day_of_week\": \"Mon\", \"month\": "
-     "\"Feb\"" SELDOM,
+     "\"Feb\"" RARE,
      NULL},
-    {"@hourly", "{\"minute\": 0" OFTEN, NULL},
-    {"@daily", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
-    {"@MidNight", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
-    {"@weekly", "{\"minute\": 0, \"hour\": 0, \"day_of_week\": \"Sun\"" SELDOM,
+    {"@hourly", "{\"minute\": 0" FREQUENT, NULL},
+    {"@daily", "{\"minute\": 0, \"hour\": 0" RARE, NULL},
+    {"@MidNight", "{\"minute\": 0, \"hour\": 0" RARE, NULL},
+    {"@weekly", "{\"minute\": 0, \"hour\": 0, \"day_of_week\": \"Sun\"" RARE,
      NULL},
-    {"@monthly", "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1" SELDOM,
-     NULL},
+    {"@monthly", "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1" RARE, NULL},
     {"@annually",
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1, \"month\": "
-     "\"Jan\"" SELDOM,
+     "\"Jan\"" RARE,
      NULL},
     {"@every 1h30m", "{\"epoch\": {\"period\": 5400}}", NULL},
     {"@every 90", "{\"epoch\": {\"period\": 90}}", NULL},
 };
 
-static void lines_become_items(void **state) {
+static void lines_are_converted_to_items(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct cron_crontab crontab;
@@ -102,11 +100,11 @@ static void lines_become_items(void **state) {
     }
 }
 
-static void wrong_lines_are_refused_with_their_place(void **state) {
+static void invalid_lines_are_refused_with_their_position(void **state) {
     static const struct {
         const char *line;
         int column;
-        const char *said;
+        const char *error;
     } bad[] = {
         {"60 * * * *", 1, "minute must be from 0 to 59"},
         {"* 24 * * *", 3, "hour must be from 0 to 23"},
@@ -139,8 +137,8 @@ static void wrong_lines_are_refused_with_their_place(void **state) {
         struct cron_crontab crontab;
         struct cron_err err = {0};
         if (cron_crontab_parse(bad[i].line, NULL, &crontab, &err))
-            fail_msg("%s was taken", bad[i].line);
-        if (strstr(err.text, bad[i].said) == NULL ||
+            fail_msg("accepted: %s", bad[i].line);
+        if (strstr(err.text, bad[i].error) == NULL ||
             err.column != bad[i].column)
             fail_msg("%s: %s", bad[i].line, err.text);
     }
@@ -307,7 +305,7 @@ static void the_kinds_of_crontab_lines_are_recognised(void **state) {
     }
 }
 
-static void h_is_stable_and_spreads(void **state) {
+static void h_is_stable_and_evenly_spread(void **state) {
     unsigned seen[60] = {0}, different = 0;
 
     (void)state;
@@ -332,7 +330,7 @@ static void h_is_stable_and_spreads(void **state) {
 }
 
 /* The delay looks random from day to day, but is the same after a restart. */
-static void random_delay_belongs_to_its_instant(void **state) {
+static void a_random_delay_depends_only_on_its_instant(void **state) {
     unsigned seen[60] = {0}, repeated = 0;
     uint32_t last = 60;
 
@@ -363,28 +361,28 @@ static void items_are_explained(void **state) {
          "once, at 5 (1970-01-01T00:00:05Z). Time zones and clock changes do "
          "not matter. It makes up for suspensions and for changes of clock "
          "and zone of up to 60 seconds."},
-        {"{\"minute\":{}" OFTEN,
+        {"{\"minute\":{}" FREQUENT,
          "every minute. When clocks change, a time that is skipped does not "
          "fire; a time that occurs twice fires both times."},
-        {"{\"minute\":{\"period\":15},\"hour\":[9,10,11]" OFTEN,
+        {"{\"minute\":{\"period\":15},\"hour\":[9,10,11]" FREQUENT,
          "every 15 minutes of hours 9 to 11 every day. "},
-        {"{\"minute\":[0,30],\"hour\":{}" SELDOM,
+        {"{\"minute\":[0,30],\"hour\":{}" RARE,
          "every 30 minutes. When clocks change, a time that is skipped fires "
          "one second before the jump; a time that occurs twice fires only the "
          "first time."},
-        {"{\"minute\":3" OFTEN, "at minute 3 of every hour. "},
+        {"{\"minute\":3" FREQUENT, "at minute 3 of every hour. "},
         {"{\"minute\":0,\"hour\":4,\"day_of_month\":[1,-1],\"month\":[\"jan\","
-         "\"dec\"]" SELDOM,
+         "\"dec\"]" RARE,
          "at 04:00 on the 1st and last day of the month in January and "
          "December. "},
         {"{\"minute\":0,\"hour\":4,\"weekday_of_month\":{\"n\":[2,-1],"
-         "\"day\":\"Tue\"}" SELDOM,
+         "\"day\":\"Tue\"}" RARE,
          "at 04:00 on the second Tuesday or the last Tuesday of the month. "},
         {"{\"minute\":0,\"hour\":4,\"iter_day\":{\"start\":\"2026-01-06\","
-         "\"period\":3},\"except\":[\"12-25\",\"2026-01-09\"]" SELDOM,
+         "\"period\":3},\"except\":[\"12-25\",\"2026-01-09\"]" RARE,
          "at 04:00, every 3rd day counted from 2026-01-06, but not on 25 "
          "December and 2026-01-09. "},
-        {"{\"minute\":0,\"hour\":4,\"second\":30,\"year\":2030" SELDOM,
+        {"{\"minute\":0,\"hour\":4,\"second\":30,\"year\":2030" RARE,
          "at 04:00, at second 30 every day in 2030. "},
     };
     char words[1024], few[10];
@@ -407,7 +405,7 @@ static void items_are_explained(void **state) {
     }
 }
 
-static void instants_are_written_and_read(void **state) {
+static void instants_are_formatted_and_parsed(void **state) {
     static const struct {
         const char *text;
         int64_t at;
@@ -441,12 +439,12 @@ static void instants_are_written_and_read(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(good_ones) / sizeof(*good_ones); i++) {
         if (!cron_instant_parse(good_ones[i].text, &at))
-            fail_msg("%s was refused", good_ones[i].text);
+            fail_msg("refused: %s", good_ones[i].text);
         assert_true(at == good_ones[i].at);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         if (cron_instant_parse(bad[i], &at))
-            fail_msg("%s was taken", bad[i]);
+            fail_msg("accepted: %s", bad[i]);
     assert_true(cron_zone_parse("<+0530>-5:30", &zone, NULL));
     assert_string_equal(cron_instant_format(zone, 951762600, text),
                         "2000-02-29T00:00:00+05:30");
@@ -459,13 +457,13 @@ static void instants_are_written_and_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instants_are_written_and_read),
-        cmocka_unit_test(lines_become_items),
-        cmocka_unit_test(wrong_lines_are_refused_with_their_place),
+        cmocka_unit_test(instants_are_formatted_and_parsed),
+        cmocka_unit_test(lines_are_converted_to_items),
+        cmocka_unit_test(invalid_lines_are_refused_with_their_position),
         cmocka_unit_test(crontab_lines_mean_the_same_as_in_vixie_cron),
         cmocka_unit_test(the_kinds_of_crontab_lines_are_recognised),
-        cmocka_unit_test(h_is_stable_and_spreads),
-        cmocka_unit_test(random_delay_belongs_to_its_instant),
+        cmocka_unit_test(h_is_stable_and_evenly_spread),
+        cmocka_unit_test(a_random_delay_depends_only_on_its_instant),
         cmocka_unit_test(items_are_explained),
     };
 

@@ -13,20 +13,20 @@ struct rig {
     int64_t system_s, monotonic_s;
     struct cron_event events[EVENTS];
     size_t count;
-    struct cron_tick told;
+    struct cron_tick tick;
 };
 
-static void look(struct rig *rig) {
+static void tick_now(struct rig *rig) {
     rig->count = cron_watch_tick(rig->watch, rig->system_s, rig->monotonic_s,
-                                 rig->events, EVENTS, &rig->told);
-    assert_false(rig->told.more);
+                                 rig->events, EVENTS, &rig->tick);
+    assert_false(rig->tick.more);
 }
 
 /* Time passes by by_s, and the clock is set by set_s. */
 static size_t pass(struct rig *rig, int64_t by_s, int64_t set_s) {
     rig->system_s += by_s + set_s;
     rig->monotonic_s += by_s;
-    look(rig);
+    tick_now(rig);
     return rig->count;
 }
 
@@ -58,12 +58,12 @@ static void begin(struct rig *rig, const char *text, const char *zone,
     assert_true(cron_watch_add(rig->watch, "it", item, NULL, NULL));
     cron_item_unref(item);
     move(rig, zone);
-    look(rig);
+    tick_now(rig);
     assert_int_equal(rig->count, 0);
 }
 
-static void fired(const struct rig *rig, size_t index,
-                  enum cron_event_kind kind, int64_t at) {
+static void assert_event(const struct rig *rig, size_t index,
+                         enum cron_event_kind kind, int64_t at) {
     assert_true(index < rig->count);
     assert_int_equal(rig->events[index].kind, kind);
     if (rig->events[index].at != at)
@@ -80,20 +80,20 @@ static void fired(const struct rig *rig, size_t index,
 
 /* ---- the edges of ticks -------------------------------------------------- */
 
-static void event_at_the_very_tick_fires_in_it(void **state) {
+static void an_event_at_the_time_of_a_tick_fires_in_it(void **state) {
     struct rig rig;
 
     (void)state;
     begin(&rig, "{\"epoch\":{\"period\":100}," X_KEY "10}", "UTC0", 1000);
     assert_int_equal(pass(&rig, 99, 0), 0);
     assert_int_equal(pass(&rig, 1, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1100);
+    assert_event(&rig, 0, CRON_ON_TIME, 1100);
     assert_int_equal(pass(&rig, 0, 0), 0);
     assert_int_equal(pass(&rig, 1, 0), 0);
     cron_watch_free(rig.watch);
 }
 
-static void item_added_later_begins_at_the_last_tick(void **state) {
+static void an_item_added_later_begins_at_the_last_tick(void **state) {
     struct cron_item *item = item_of("{\"epoch\":{\"period\":10}," X_KEY "9}");
     struct rig rig;
 
@@ -102,49 +102,49 @@ static void item_added_later_begins_at_the_last_tick(void **state) {
     assert_int_equal(pass(&rig, 19, 0), 0);
     assert_true(cron_watch_add(rig.watch, "new", item, NULL, NULL));
     assert_int_equal(pass(&rig, 10, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1030);
+    assert_event(&rig, 0, CRON_ON_TIME, 1030);
     cron_item_unref(item);
     cron_watch_free(rig.watch);
 }
 
-static void clock_that_runs_backwards_stands_still(void **state) {
+static void a_monotonic_clock_that_goes_back_counts_as_stopped(void **state) {
     struct rig rig;
 
     (void)state;
     begin(&rig, "{\"epoch\":{\"period\":100}," X_KEY "500}", "UTC0", 1000);
     rig.system_s += 120;
     rig.monotonic_s -= 50;
-    look(&rig);
-    assert_true(rig.told.monotonic_went_back);
-    assert_true(rig.told.passed_s == 0 && rig.told.clock_shift_s == 120);
+    tick_now(&rig);
+    assert_true(rig.tick.monotonic_went_back);
+    assert_true(rig.tick.passed_s == 0 && rig.tick.clock_shift_s == 120);
     assert_int_equal(rig.count, 1);
-    fired(&rig, 0, CRON_ON_TIME, 1100);
+    assert_event(&rig, 0, CRON_ON_TIME, 1100);
     assert_int_equal(pass(&rig, 100, 0), 1);
-    assert_false(rig.told.monotonic_went_back);
+    assert_false(rig.tick.monotonic_went_back);
     cron_watch_free(rig.watch);
 }
 
 /* ---- tolerance of shifts ------------------------------------------------- */
 
-static void no_patience_still_allows_for_the_poll(void **state) {
+static void a_max_shift_of_zero_still_allows_for_the_poll(void **state) {
     struct rig rig;
 
     (void)state;
     begin(&rig, "{\"epoch\":{\"period\":100}," X_KEY "0}", "UTC0", 1000);
     assert_int_equal(pass(&rig, 160, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1100);
+    assert_event(&rig, 0, CRON_ON_TIME, 1100);
     assert_int_equal(pass(&rig, 101, 0), 1);
-    fired(&rig, 0, CRON_SKIPPED, 1200);
+    assert_event(&rig, 0, CRON_SKIPPED, 1200);
     /* Two seconds further back are beyond the limit: the event repeats. */
     assert_int_equal(pass(&rig, 40, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1300);
+    assert_event(&rig, 0, CRON_ON_TIME, 1300);
     assert_int_equal(pass(&rig, 0, -2), 0);
     assert_int_equal(pass(&rig, 2, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1300);
+    assert_event(&rig, 0, CRON_ON_TIME, 1300);
     cron_watch_free(rig.watch);
 }
 
-static void every_second_of_ten_centuries_is_one_search(void **state) {
+static void a_skip_of_ten_centuries_is_one_search(void **state) {
     struct rig rig;
     int64_t centuries = INT64_C(31556952000);
 
@@ -154,15 +154,15 @@ static void every_second_of_ten_centuries_is_one_search(void **state) {
           "\"repeat_use_only_late\"]," X_KEY "5}",
           LA, 1000);
     assert_int_equal(pass(&rig, 60, centuries), 62);
-    fired(&rig, 0, CRON_SKIPPED, 1001);
+    assert_event(&rig, 0, CRON_SKIPPED, 1001);
     assert_true(rig.events[0].until == rig.system_s - 61);
-    fired(&rig, 61, CRON_ON_TIME, rig.system_s);
+    assert_event(&rig, 61, CRON_ON_TIME, rig.system_s);
     assert_int_equal(pass(&rig, 1, -centuries), 0);
     assert_int_equal(pass(&rig, 1, 0), 1);
     cron_watch_free(rig.watch);
 }
 
-static void clock_beyond_all_years_comes_back(void **state) {
+static void a_clock_beyond_all_years_may_come_back(void **state) {
     struct rig rig;
 
     (void)state;
@@ -172,13 +172,13 @@ static void clock_beyond_all_years_comes_back(void **state) {
     (void)pass(&rig, 0, INT64_MIN / 4);
     (void)pass(&rig, 0, -(INT64_MIN / 4));
     rig.system_s = SPRING + 86400 - 7200;
-    look(&rig);
+    tick_now(&rig);
     assert_int_equal(pass(&rig, 5400, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1362994200);
+    assert_event(&rig, 0, CRON_ON_TIME, 1362994200);
     cron_watch_free(rig.watch);
 }
 
-static void clock_set_to_1970_and_back_loses_the_time_between(void **state) {
+static void a_clock_set_to_1970_and_back_reports_skipped_events(void **state) {
     struct rig rig;
     int64_t then = SPRING - 86400;
 
@@ -190,31 +190,32 @@ static void clock_set_to_1970_and_back_loses_the_time_between(void **state) {
     assert_int_equal(rig.events[0].kind, CRON_SKIPPED);
     assert_true(rig.events[0].until == rig.system_s - 3601);
     assert_int_equal(pass(&rig, 1770, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, then + 1800);
+    assert_event(&rig, 0, CRON_ON_TIME, then + 1800);
     assert_int_equal(pass(&rig, 86400 - 1860, 0), 0);
     assert_int_equal(pass(&rig, 60, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, SPRING - 1);
+    assert_event(&rig, 0, CRON_ON_TIME, SPRING - 1);
     cron_watch_free(rig.watch);
 }
 
 /* ---- disturbances at changes to and from summer time --------------------- */
 
-static void second_before_the_jump_fires_once_between_two_ticks(void **state) {
+static void
+the_second_before_a_jump_fires_once_between_two_ticks(void **state) {
     struct rig rig;
 
     (void)state;
     begin(&rig, DAILY(HALF_PAST_TWO, "unskip", "both", "60"), LA, SPRING - 2);
     assert_int_equal(pass(&rig, 2, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, SPRING - 1);
+    assert_event(&rig, 0, CRON_ON_TIME, SPRING - 1);
     assert_true((rig.events[0].label + 1) % 3600 == 0);
     assert_int_equal(pass(&rig, 1, 0), 0);
     assert_int_equal(pass(&rig, 86400 - 1802, 0), 0);
     assert_int_equal(pass(&rig, 1, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, 1362994200);
+    assert_event(&rig, 0, CRON_ON_TIME, 1362994200);
     cron_watch_free(rig.watch);
 }
 
-static void suspension_over_a_jump_is_made_up_for_once(void **state) {
+static void events_missed_by_a_suspension_over_a_jump_fire_once(void **state) {
     struct rig rig;
 
     (void)state;
@@ -222,11 +223,11 @@ static void suspension_over_a_jump_is_made_up_for_once(void **state) {
           DAILY("\"hour\":2,\"minute\":[10,30,50]", "unskip", "both", "14400"),
           LA, SPRING - 3600);
     assert_int_equal(pass(&rig, 4 * 3600, 0), 1);
-    fired(&rig, 0, CRON_LATE, SPRING - 1);
+    assert_event(&rig, 0, CRON_LATE, SPRING - 1);
     cron_watch_free(rig.watch);
 }
 
-static void late_label_comes_again_beyond_its_patience_only(void **state) {
+static void a_late_label_repeats_only_beyond_max_shift(void **state) {
     struct rig rig;
 
     (void)state;
@@ -234,26 +235,26 @@ static void late_label_comes_again_beyond_its_patience_only(void **state) {
           AUTUMN - 3600);
     assert_int_equal(pass(&rig, 3600, 0), 0); /* the earlier 1:30 */
     assert_int_equal(pass(&rig, 1830, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, AUTUMN + 1800);
+    assert_event(&rig, 0, CRON_ON_TIME, AUTUMN + 1800);
     assert_int_equal(pass(&rig, 0, -600), 0);
     assert_int_equal(pass(&rig, 600, 0), 0);
     assert_int_equal(pass(&rig, 0, -3700), 0);
     assert_int_equal(pass(&rig, 3700, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, AUTUMN + 1800);
+    assert_event(&rig, 0, CRON_ON_TIME, AUTUMN + 1800);
     cron_watch_free(rig.watch);
 }
 
 /* ---- zones --------------------------------------------------------------- */
 
-static void zone_of_the_same_offsets_is_no_change(void **state) {
+static void a_zone_with_the_same_offsets_is_no_change(void **state) {
     struct rig rig;
 
     (void)state;
     begin(&rig, DAILY(HALF_PAST_ONE, "skip", "both", "60"), LA, SPRING - 3600);
     move(&rig, LA);
     assert_int_equal(pass(&rig, 1800, 0), 1);
-    assert_true(rig.told.zone_shift_s == 0 && rig.told.rule_shift_s == 0);
-    fired(&rig, 0, CRON_ON_TIME, SPRING - 1800);
+    assert_true(rig.tick.zone_shift_s == 0 && rig.tick.rule_shift_s == 0);
+    assert_event(&rig, 0, CRON_ON_TIME, SPRING - 1800);
     move(&rig, LA);
     assert_int_equal(pass(&rig, 0, 0), 0);
     cron_watch_free(rig.watch);
@@ -268,14 +269,14 @@ static void a_rule_change_between_two_ticks_is_reported(void **state) {
     begin(&rig, DAILY(HALF_PAST_TWO, "skip", "both", "60"), LA, SPRING - 60);
     move(&rig, "PST8");
     assert_int_equal(pass(&rig, 1860, 0), 1);
-    fired(&rig, 0, CRON_ON_TIME, SPRING + 1800);
-    assert_true(rig.told.zone_shift_s == 0);
-    assert_true(rig.told.rule_shift_s == -3600);
+    assert_event(&rig, 0, CRON_ON_TIME, SPRING + 1800);
+    assert_true(rig.tick.zone_shift_s == 0);
+    assert_true(rig.tick.rule_shift_s == -3600);
     cron_watch_free(rig.watch);
 }
 
 /* As in Samoa: a move to the other side of the date line, and back. */
-static void day_long_move_is_a_matter_of_patience(void **state) {
+static void a_move_by_a_day_is_handled_according_to_max_shift(void **state) {
     static const char *const texts[] = {
         DAILY("\"hour\":10,\"minute\":0", "skip", "both", "7200"),
         DAILY("\"hour\":10,\"minute\":0", "skip", "both", "90000"),
@@ -288,7 +289,7 @@ static void day_long_move_is_a_matter_of_patience(void **state) {
         begin(&rig, texts[i], "-10:00", 20 * 86400);
         move(&rig, "+14:00");
         assert_int_equal(pass(&rig, 5, 0), 1);
-        assert_true(rig.told.zone_shift_s == 86400);
+        assert_true(rig.tick.zone_shift_s == 86400);
         assert_int_equal(rig.events[0].kind, kinds[i]);
         assert_true(rig.events[0].label % 86400 == 36000);
         /* After the move back, events that were handled repeat only beyond
@@ -300,7 +301,7 @@ static void day_long_move_is_a_matter_of_patience(void **state) {
     }
 }
 
-static void items_of_epoch_know_no_zone(void **state) {
+static void epoch_items_do_not_depend_on_the_zone(void **state) {
     struct rig rig;
 
     (void)state;
@@ -308,27 +309,27 @@ static void items_of_epoch_know_no_zone(void **state) {
     for (int i = 1; i <= 50; i++) {
         move(&rig, i % 2 == 0 ? "-10:00" : "+14:00");
         assert_int_equal(pass(&rig, 3600, 0), 1);
-        fired(&rig, 0, CRON_ON_TIME, 7200 + i * 3600);
+        assert_event(&rig, 0, CRON_ON_TIME, 7200 + i * 3600);
     }
     cron_watch_free(rig.watch);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(event_at_the_very_tick_fires_in_it),
-        cmocka_unit_test(item_added_later_begins_at_the_last_tick),
-        cmocka_unit_test(clock_that_runs_backwards_stands_still),
-        cmocka_unit_test(no_patience_still_allows_for_the_poll),
-        cmocka_unit_test(every_second_of_ten_centuries_is_one_search),
-        cmocka_unit_test(clock_beyond_all_years_comes_back),
-        cmocka_unit_test(clock_set_to_1970_and_back_loses_the_time_between),
-        cmocka_unit_test(second_before_the_jump_fires_once_between_two_ticks),
-        cmocka_unit_test(suspension_over_a_jump_is_made_up_for_once),
-        cmocka_unit_test(late_label_comes_again_beyond_its_patience_only),
-        cmocka_unit_test(zone_of_the_same_offsets_is_no_change),
+        cmocka_unit_test(an_event_at_the_time_of_a_tick_fires_in_it),
+        cmocka_unit_test(an_item_added_later_begins_at_the_last_tick),
+        cmocka_unit_test(a_monotonic_clock_that_goes_back_counts_as_stopped),
+        cmocka_unit_test(a_max_shift_of_zero_still_allows_for_the_poll),
+        cmocka_unit_test(a_skip_of_ten_centuries_is_one_search),
+        cmocka_unit_test(a_clock_beyond_all_years_may_come_back),
+        cmocka_unit_test(a_clock_set_to_1970_and_back_reports_skipped_events),
+        cmocka_unit_test(the_second_before_a_jump_fires_once_between_two_ticks),
+        cmocka_unit_test(events_missed_by_a_suspension_over_a_jump_fire_once),
+        cmocka_unit_test(a_late_label_repeats_only_beyond_max_shift),
+        cmocka_unit_test(a_zone_with_the_same_offsets_is_no_change),
         cmocka_unit_test(a_rule_change_between_two_ticks_is_reported),
-        cmocka_unit_test(day_long_move_is_a_matter_of_patience),
-        cmocka_unit_test(items_of_epoch_know_no_zone),
+        cmocka_unit_test(a_move_by_a_day_is_handled_according_to_max_shift),
+        cmocka_unit_test(epoch_items_do_not_depend_on_the_zone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

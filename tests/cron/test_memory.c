@@ -167,7 +167,7 @@ static const struct {
 };
 
 /* Lets each allocation fail once, until there is none left. */
-static void starve(size_t index) {
+static void fail_each_allocation(size_t index) {
     for (long nth = 0;; nth++) {
         struct cron_err err = {0};
         left = nth;
@@ -193,7 +193,7 @@ static void each_failed_allocation_is_reported_or_survived(void **state) {
     assert_true(
         cron_item_parse(minute_text, sizeof(minute_text) - 1, &minute, NULL));
     for (size_t i = 0; i < sizeof(trials) / sizeof(*trials); i++)
-        starve(i);
+        fail_each_allocation(i);
     cron_item_unref(minute);
 }
 

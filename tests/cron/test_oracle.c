@@ -58,9 +58,9 @@ static int64_t horizon(int64_t from) {
     return from + 3 * 366 * DAY_S;
 }
 
-static void say(const char *zone, const char *text, int64_t from, int64_t ours,
-                int64_t theirs) {
-    fail_msg("%s\nin %s from %lld: %lld, but the walker says %lld", text, zone,
+static void fail_case(const char *zone, const char *text, int64_t from,
+                      int64_t ours, int64_t theirs) {
+    fail_msg("%s\nin %s from %lld: %lld, but the walk gives %lld", text, zone,
              (long long)from, (long long)ours, (long long)theirs);
 }
 
@@ -71,7 +71,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
     struct cron_err err = {0};
     int64_t ours = -1, theirs = -1;
     enum cron_found found;
-    bool there;
+    bool exists;
 
     if (!cron_item_parse(text, strlen(text), &item, &err)) {
         /* It may be refused only because it never fires. */
@@ -79,17 +79,17 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
             fail_msg("%s: %s", text, err.text);
         counts.refused++;
         if (oracle_next(oracle, from, horizon(from), &theirs))
-            say(zone_name, text, from, -1, theirs);
+            fail_case(zone_name, text, from, -1, theirs);
         return;
     }
     found = cron_next(item, zone, from, &ours, &err);
     assert_int_not_equal(found, CRON_FAILED);
-    there = oracle_next(oracle, from, horizon(from), &theirs);
-    if (there ? found != CRON_FOUND || ours != theirs
-              : found == CRON_FOUND && ours < horizon(from))
-        say(zone_name, text, from, ours, theirs);
-    counts.none += !there;
-    if (back && there) {
+    exists = oracle_next(oracle, from, horizon(from), &theirs);
+    if (exists ? found != CRON_FOUND || ours != theirs
+               : found == CRON_FOUND && ours < horizon(from))
+        fail_case(zone_name, text, from, ours, theirs);
+    counts.none += !exists;
+    if (back && exists) {
         /* There must be no event between the previous one and this one. */
         int64_t before;
         if (cron_prev(item, zone, from - 1, &before, NULL) == CRON_FOUND &&
@@ -98,7 +98,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
             assert_true(oracle_next(oracle, before, before + 1, &theirs));
             assert_true(oracle_next(oracle, before + 1, ours + 1, &theirs));
             if (theirs != ours)
-                say(zone_name, text, before + 1, ours, theirs);
+                fail_case(zone_name, text, before + 1, ours, theirs);
         }
     }
     cron_item_unref(item);
@@ -161,7 +161,7 @@ static void need_database(void) {
     cron_zone_unref(zone);
 }
 
-static void next_and_prev_agree_with_the_walker(void **state) {
+static void next_and_prev_agree_with_a_walk_by_minutes(void **state) {
     int64_t cases = number_of("CRON_ORACLE_CASES", test_cases(CASES));
 
     (void)state;
@@ -177,7 +177,7 @@ static void next_and_prev_agree_with_the_walker(void **state) {
 }
 
 /* Offsets, sampled every few days, must equal those of the C library. */
-static void offsets_are_those_of_the_c_library(void **state) {
+static void offsets_agree_with_the_c_library(void **state) {
     (void)state;
     need_database();
     for (size_t i = 0; i < zone_count; i++) {
@@ -197,7 +197,7 @@ static void offsets_are_those_of_the_c_library(void **state) {
 }
 
 /* The same for rules without a file, which glibc reads as well. */
-static void offsets_of_rules_are_those_of_the_c_library(void **state) {
+static void offsets_of_rules_agree_with_the_c_library(void **state) {
     static const char *const rules[] = {
         "EST5EDT,M3.2.0,M11.1.0",
         "MST-07",
@@ -229,9 +229,9 @@ static void offsets_of_rules_are_those_of_the_c_library(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_of_rules_are_those_of_the_c_library),
-        cmocka_unit_test(offsets_are_those_of_the_c_library),
-        cmocka_unit_test(next_and_prev_agree_with_the_walker),
+        cmocka_unit_test(offsets_of_rules_agree_with_the_c_library),
+        cmocka_unit_test(offsets_agree_with_the_c_library),
+        cmocka_unit_test(next_and_prev_agree_with_a_walk_by_minutes),
     };
 
     list_zones();

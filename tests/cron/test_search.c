@@ -61,7 +61,8 @@ static void expect(const char *zone_name, const char *text, int64_t from,
 #define FIX(skip, repeat) \
     "\"dst_fixes\":[\"" skip "\",\"repeat_use_" repeat "\"]}"
 
-static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
+static void
+skipped_local_times_fire_just_before_the_jump_or_not_at_all(void **state) {
     static const char skip[] = "{\"hour\":2,\"minute\":30," FIX("skip", "both");
     static const char unskip[] =
         "{\"hour\":2,\"minute\":30," FIX("unskip", "both");
@@ -76,7 +77,7 @@ static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
 }
 
 /* The tests of the library that this one replaces, in their time zone. */
-static void answers_are_those_of_the_original(void **state) {
+static void instants_agree_with_the_original_library(void **state) {
     static const char zone[] = "PST+8PDT,M3.2.0,M11.1.0";
 
 #define ORIGINAL(text, from, ...) \
@@ -116,7 +117,7 @@ static void answers_are_those_of_the_original(void **state) {
 }
 
 /* Boost, and many users, use the opposite sign. */
-static void zone_of_the_seed_is_read_as_posix_means_it(void **state) {
+static void the_sign_of_offsets_is_that_of_posix(void **state) {
     struct cron_zone *zone = zone_of("EST+5EDT+4,M3.2.0,M11.1.0");
     struct cron_zone *seven = zone_of("MST-07");
 
@@ -128,7 +129,7 @@ static void zone_of_the_seed_is_read_as_posix_means_it(void **state) {
     cron_zone_unref(seven);
 }
 
-static void frequent_events_are_unskipped_once_a_jump(void **state) {
+static void frequent_events_are_unskipped_once_per_jump(void **state) {
     (void)state;
     EXPECT(LA, "{\"minute\":3," FIX("skip", "both"), 1362909540, 1362909780);
     EXPECT(LA, "{\"minute\":3," FIX("unskip", "both"), 1362909540, 1362909599,
@@ -137,7 +138,8 @@ static void frequent_events_are_unskipped_once_a_jump(void **state) {
            1362909599, 1362909600, 1362909660);
 }
 
-static void an_item_says_whether_a_repeated_time_fires_twice(void **state) {
+static void
+an_item_determines_whether_a_repeated_time_fires_twice(void **state) {
     static const char both[] = "{\"hour\":1,\"minute\":0," FIX("skip", "both");
     static const char early[] =
         "{\"hour\":1,\"minute\":0," FIX("skip", "only_early");
@@ -151,7 +153,8 @@ static void an_item_says_whether_a_repeated_time_fires_twice(void **state) {
     EXPECT(LA, late, 1383465600, 1383469200, 1383555600);
 }
 
-static void lost_day_of_apia_fires_at_the_end_of_the_day_before(void **state) {
+static void
+the_skipped_day_of_apia_fires_at_the_end_of_the_previous_day(void **state) {
     (void)state;
     EXPECT("Pacific/Apia", "{\"hour\":10,\"minute\":0," FIX("unskip", "both"),
            1325185200, 1325188800, 1325239199, 1325275200);
@@ -163,7 +166,8 @@ static void lost_day_of_apia_fires_at_the_end_of_the_day_before(void **state) {
            0, NOTHING);
 }
 
-static void weekdays_apply_to_the_lost_time_not_to_the_second(void **state) {
+static void
+weekdays_apply_to_the_skipped_time_not_to_the_second_before(void **state) {
     /* Sao Paulo lost 00:00 to 01:00 of Sunday, 2018-11-04. */
     (void)state;
     EXPECT("America/Sao_Paulo",
@@ -176,7 +180,7 @@ static void weekdays_apply_to_the_lost_time_not_to_the_second(void **state) {
            1541250000, 1541815200);
 }
 
-static void half_an_hour_is_a_gap_too(void **state) {
+static void a_jump_may_be_half_an_hour(void **state) {
     /* Lord Howe lost 02:00 to 02:30 on 2013-10-06. */
     (void)state;
     EXPECT("Australia/Lord_Howe",
@@ -184,7 +188,7 @@ static void half_an_hour_is_a_gap_too(void **state) {
            1380986999, 1380987900);
 }
 
-static void far_years_are_found_at_once(void **state) {
+static void distant_years_are_found_at_once(void **state) {
     (void)state;
     EXPECT("UTC", "{\"hour\":0,\"minute\":0,\"year\":2090," FIX("skip", "both"),
            0, 3786912000);
@@ -198,7 +202,7 @@ static void far_years_are_found_at_once(void **state) {
            CRON_OLDEST, 253402214400, NOTHING);
 }
 
-static void epoch_needs_no_zone(void **state) {
+static void epoch_items_need_no_zone(void **state) {
     (void)state;
     EXPECT("UTC", "{\"epoch\":{\"period\":300}}", 1, 300, 600);
     EXPECT("UTC", "{\"epoch\":{\"period\":300,\"start\":1300003260}}", -5,
@@ -210,7 +214,7 @@ static void epoch_needs_no_zone(void **state) {
     EXPECT("UTC", "{\"epoch\":9223372036854775807}", INT64_MIN, INT64_MAX);
 }
 
-static void instants_out_of_reach_are_errors(void **state) {
+static void instants_out_of_range_are_errors(void **state) {
     static const int64_t bad[] = {INT64_MIN, CRON_OLDEST - 1, CRON_NEWEST + 1,
                                   INT64_MAX};
     struct cron_item *item = item_of("{\"minute\":0," FIX("skip", "both"));
@@ -229,7 +233,7 @@ static void instants_out_of_reach_are_errors(void **state) {
     cron_item_unref(item);
 }
 
-static void counting_is_the_number_of_answers(void **state) {
+static void the_count_is_the_number_of_instants(void **state) {
     static const char *const texts[] = {
         "{\"minute\":[0,17]," FIX("unskip", "only_early"),
         "{\"minute\":0,\"hour\":2," FIX("unskip", "only_late"),
@@ -257,18 +261,22 @@ static void counting_is_the_number_of_answers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epoch_needs_no_zone),
-        cmocka_unit_test(far_years_are_found_at_once),
-        cmocka_unit_test(instants_out_of_reach_are_errors),
-        cmocka_unit_test(answers_are_those_of_the_original),
-        cmocka_unit_test(zone_of_the_seed_is_read_as_posix_means_it),
-        cmocka_unit_test(lost_time_is_skipped_or_fires_just_before_the_jump),
-        cmocka_unit_test(frequent_events_are_unskipped_once_a_jump),
-        cmocka_unit_test(an_item_says_whether_a_repeated_time_fires_twice),
-        cmocka_unit_test(lost_day_of_apia_fires_at_the_end_of_the_day_before),
-        cmocka_unit_test(weekdays_apply_to_the_lost_time_not_to_the_second),
-        cmocka_unit_test(half_an_hour_is_a_gap_too),
-        cmocka_unit_test(counting_is_the_number_of_answers),
+        cmocka_unit_test(epoch_items_need_no_zone),
+        cmocka_unit_test(distant_years_are_found_at_once),
+        cmocka_unit_test(instants_out_of_range_are_errors),
+        cmocka_unit_test(instants_agree_with_the_original_library),
+        cmocka_unit_test(the_sign_of_offsets_is_that_of_posix),
+        cmocka_unit_test(
+            skipped_local_times_fire_just_before_the_jump_or_not_at_all),
+        cmocka_unit_test(frequent_events_are_unskipped_once_per_jump),
+        cmocka_unit_test(
+            an_item_determines_whether_a_repeated_time_fires_twice),
+        cmocka_unit_test(
+            the_skipped_day_of_apia_fires_at_the_end_of_the_previous_day),
+        cmocka_unit_test(
+            weekdays_apply_to_the_skipped_time_not_to_the_second_before),
+        cmocka_unit_test(a_jump_may_be_half_an_hour),
+        cmocka_unit_test(the_count_is_the_number_of_instants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

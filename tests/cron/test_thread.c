@@ -59,7 +59,7 @@ static void *change_zones(void *arg) {
     return NULL;
 }
 
-static void *come_and_go(void *arg) {
+static void *add_and_remove(void *arg) {
     struct cron_watch *watch = arg;
     struct cron_item *item = item_of(five_minutes);
     char state[4096];
@@ -73,7 +73,7 @@ static void *come_and_go(void *arg) {
     return NULL;
 }
 
-static void zone_may_change_at_any_time(void **state) {
+static void the_zone_may_change_at_any_time(void **state) {
     struct cron_watch *watch = watch_of(five_minutes);
     struct cron_event events[64];
     pthread_t threads[2];
@@ -82,16 +82,17 @@ static void zone_may_change_at_any_time(void **state) {
     (void)state;
     (void)cron_watch_tick(watch, now, 0, events, 64, NULL);
     assert_int_equal(pthread_create(&threads[0], NULL, change_zones, watch), 0);
-    assert_int_equal(pthread_create(&threads[1], NULL, come_and_go, watch), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, add_and_remove, watch),
+                     0);
     for (int i = 0; i < ROUNDS; i++) {
-        struct cron_tick told;
+        struct cron_tick tick;
         now += 7;
         do {
             size_t count =
-                cron_watch_tick(watch, now, now - START, events, 64, &told);
+                cron_watch_tick(watch, now, now - START, events, 64, &tick);
             for (size_t n = 0; n < count; n++)
                 assert_true(events[n].label % 300 == 0);
-        } while (told.more);
+        } while (tick.more);
         (void)cron_watch_next(watch, &due);
     }
     pthread_join(threads[0], NULL);
@@ -131,7 +132,7 @@ static void a_sleeping_thread_is_woken_for_an_earlier_item(void **state) {
 
 /* ---- the thread of a watch ----------------------------------------------- */
 
-static void thread_hands_out_each_second_once(void **state) {
+static void a_thread_returns_each_event_once(void **state) {
     struct cron_watch *watch = watch_of(each_second);
     struct cron_thread_options options = {.queue_most = 1};
     struct cron_thread *thread;
@@ -158,22 +159,22 @@ static void thread_hands_out_each_second_once(void **state) {
 }
 
 /* The system clock jumps ahead by an hour whenever it is read. */
-static int64_t leaping_s(void *ctx) {
+static int64_t system_jump_s(void *ctx) {
     static int64_t at = START;
 
     (void)ctx;
     return at += 3600;
 }
 
-static int64_t still_s(void *ctx) {
+static int64_t monotonic_stopped_s(void *ctx) {
     (void)ctx;
     return 0;
 }
 
 /* Each tick has 600 events, the queue holds three, and the last events are
  * never taken. */
-static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
-    struct cron_clocks clocks = {leaping_s, still_s, NULL};
+static void a_full_queue_loses_nothing_and_can_be_stopped(void **state) {
+    struct cron_clocks clocks = {system_jump_s, monotonic_stopped_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 3};
     struct cron_watch *watch =
         watch_of("{\"epoch\":{\"period\":6}," X_KEY "86400}");
@@ -194,8 +195,8 @@ static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
 
 /* There are two items with equally many events. The queue is almost always
  * full, so it contains events of the item that is removed. */
-static void removed_item_has_no_more_events(void **state) {
-    struct cron_clocks clocks = {leaping_s, still_s, NULL};
+static void a_removed_item_has_no_more_events(void **state) {
+    struct cron_clocks clocks = {system_jump_s, monotonic_stopped_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 64};
     struct cron_watch *watch = watch_of(each_second);
     struct cron_thread *thread = cron_thread_start(watch, &options, NULL);
@@ -236,7 +237,7 @@ static void put_zone(const char *path, int32_t offset_s) {
 }
 
 /* The monotonic clock jumps ahead by an hour as well. */
-static int64_t leaping_too_s(void *ctx) {
+static int64_t monotonic_jump_s(void *ctx) {
     static int64_t at;
 
     (void)ctx;
@@ -251,11 +252,11 @@ static void take_until(struct cron_thread *thread, int64_t rest,
         if (ret_event->at % 3600 == rest)
             return;
     }
-    fail_msg("the zone of old is followed for ever");
+    fail_msg("events still follow the old zone");
 }
 
-static void thread_follows_the_file_of_its_zone(void **state) {
-    struct cron_clocks clocks = {leaping_s, leaping_too_s, NULL};
+static void a_thread_follows_the_file_of_its_zone(void **state) {
+    struct cron_clocks clocks = {system_jump_s, monotonic_jump_s, NULL};
     struct cron_zones *zones = cron_zones_new(1);
     struct cron_thread_options options = {.clocks = &clocks,
                                           .queue_most = 1,
@@ -325,11 +326,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_and_zones_are_shared_by_threads),
         cmocka_unit_test(a_sleeping_thread_is_woken_for_an_earlier_item),
-        cmocka_unit_test(zone_may_change_at_any_time),
-        cmocka_unit_test(thread_hands_out_each_second_once),
-        cmocka_unit_test(thread_follows_the_file_of_its_zone),
-        cmocka_unit_test(full_queue_loses_nothing_and_can_be_stopped),
-        cmocka_unit_test(removed_item_has_no_more_events),
+        cmocka_unit_test(the_zone_may_change_at_any_time),
+        cmocka_unit_test(a_thread_returns_each_event_once),
+        cmocka_unit_test(a_thread_follows_the_file_of_its_zone),
+        cmocka_unit_test(a_full_queue_loses_nothing_and_can_be_stopped),
+        cmocka_unit_test(a_removed_item_has_no_more_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

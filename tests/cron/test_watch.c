@@ -104,14 +104,14 @@ static void pair_end(struct pair *pair) {
 
 /* All events of one tick, taken in pieces. */
 static size_t take_all(struct pair *pair, struct cron_event *events) {
-    struct cron_tick told = {.more = true};
+    struct cron_tick result = {.more = true};
     size_t count = 0;
 
-    while (told.more) {
+    while (result.more) {
         size_t room = EVENTS - count;
         count += cron_watch_tick(
             pair->watch, pair->system_s, pair->monotonic_s, events + count,
-            pair->piece < room ? pair->piece : room, &told);
+            pair->piece < room ? pair->piece : room, &result);
         assert_true(count < EVENTS);
     }
     return count;
@@ -150,7 +150,7 @@ static void compare(struct pair *pair, const struct cron_event *events,
                      (long long)events[i].at);
         if (pair->naive.events[n].item != item ||
             pair->naive.events[n].at != events[i].at)
-            fail_msg("%s: %s at %lld, but first comes %s at %lld", pair->what,
+            fail_msg("%s: %s at %lld, but %s at %lld comes first", pair->what,
                      events[i].name, (long long)events[i].at,
                      name_of(pair->naive.events[n].item),
                      (long long)pair->naive.events[n].at);
@@ -200,8 +200,8 @@ static const int32_t zone_shifts[] = {0,     1800,  -1800, 3600,
 static const int64_t max_shifts[] = {0, 150, 7200};
 #define COUNT_OF(list) (sizeof(list) / sizeof(*(list)))
 
-static void cross_of(int64_t start, const struct naive_zone *zone,
-                     int64_t max_shift_s, const char *kind) {
+static void check_all(int64_t start, const struct naive_zone *zone,
+                      int64_t max_shift_s, const char *kind) {
     const int64_t each[NAIVE_ITEMS] = {max_shift_s, max_shift_s, max_shift_s};
 
     for (size_t a = 0; a < COUNT_OF(passed); a++)
@@ -230,26 +230,28 @@ static void cross_of(int64_t start, const struct naive_zone *zone,
 }
 
 /* The start is 09:58:20. */
-static const struct naive_zone calm = {INT64_MAX, 0, 0};
+static const struct naive_zone constant = {INT64_MAX, 0, 0};
 static const struct naive_zone spring = {START + 500, 0, 3600};
 static const struct naive_zone autumn = {START + 900, 0, -3600};
 
-static void disturbances_add_up_in_a_calm_zone(void **state) {
+static void combined_disturbances_are_handled_in_a_constant_zone(void **state) {
     (void)state;
     for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
-        cross_of(START, &calm, max_shifts[x], "calm");
+        check_all(START, &constant, max_shifts[x], "constant");
 }
 
-static void disturbances_add_up_when_the_clock_jumps(void **state) {
+static void
+combined_disturbances_are_handled_when_summer_time_begins(void **state) {
     (void)state;
     for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
-        cross_of(START, &spring, max_shifts[x], "spring");
+        check_all(START, &spring, max_shifts[x], "spring");
 }
 
-static void disturbances_add_up_when_the_clock_is_turned_back(void **state) {
+static void
+combined_disturbances_are_handled_when_summer_time_ends(void **state) {
     (void)state;
     for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
-        cross_of(START, &autumn, max_shifts[x], "autumn");
+        check_all(START, &autumn, max_shifts[x], "autumn");
 }
 
 /* ---- random walks -------------------------------------------------------- */
@@ -314,7 +316,7 @@ static void walk(uint64_t seed) {
     pair_end(&pair);
 }
 
-static void long_walks_stay_beside_the_naive_one(void **state) {
+static void random_walks_agree_with_the_naive_watch(void **state) {
     const char *given = getenv("CRON_WATCH_WALKS");
     uint64_t walks = given == NULL ? test_cases(60) : strtoull(given, NULL, 10);
 
@@ -327,8 +329,8 @@ static void long_walks_stay_beside_the_naive_one(void **state) {
 
 static size_t tick(struct cron_watch *watch, int64_t system_s,
                    int64_t monotonic_s, struct cron_event *events,
-                   struct cron_tick *told) {
-    return cron_watch_tick(watch, system_s, monotonic_s, events, 64, told);
+                   struct cron_tick *result) {
+    return cron_watch_tick(watch, system_s, monotonic_s, events, 64, result);
 }
 
 static struct cron_watch *watch_of(enum naive_kind kind, int64_t max_shift_s,
@@ -342,44 +344,45 @@ static struct cron_watch *watch_of(enum naive_kind kind, int64_t max_shift_s,
     return watch;
 }
 
-static void suspension_that_the_clock_undoes_is_nothing(void **state) {
+static void
+a_suspension_undone_by_setting_the_clock_has_no_effect(void **state) {
     struct cron_watch *watch = watch_of(NAIVE_EPOCH, 150, false);
     struct cron_event events[64];
-    struct cron_tick told;
+    struct cron_tick result;
 
     (void)state;
-    assert_int_equal(tick(watch, 42000, 0, events, &told), 0);
-    assert_int_equal(tick(watch, 42000, 3600, events, &told), 0);
-    assert_int_equal(told.passed_s, 3600);
-    assert_int_equal(told.clock_shift_s, -3600);
-    assert_int_equal(tick(watch, 42420, 4020, events, &told), 1);
+    assert_int_equal(tick(watch, 42000, 0, events, &result), 0);
+    assert_int_equal(tick(watch, 42000, 3600, events, &result), 0);
+    assert_int_equal(result.passed_s, 3600);
+    assert_int_equal(result.clock_shift_s, -3600);
+    assert_int_equal(tick(watch, 42420, 4020, events, &result), 1);
     assert_true(events[0].at == 42420 && events[0].kind == CRON_ON_TIME);
     /* Two ticks in the same second. */
-    assert_int_equal(tick(watch, 42420, 4020, events, &told), 0);
+    assert_int_equal(tick(watch, 42420, 4020, events, &result), 0);
     cron_watch_free(watch);
 }
 
-static void jump_of_ten_centuries_is_one_search(void **state) {
+static void a_jump_of_ten_centuries_is_one_search(void **state) {
     struct cron_watch *watch = watch_of(NAIVE_FIVE, 600, false);
     struct cron_event events[64];
-    struct cron_tick told;
+    struct cron_tick result;
     int64_t far = START + 1000 * (int64_t)YEAR_S;
 
     (void)state;
-    assert_int_equal(tick(watch, START, 0, events, &told), 0);
-    size_t count = tick(watch, far, 60, events, &told);
+    assert_int_equal(tick(watch, START, 0, events, &result), 0);
+    size_t count = tick(watch, far, 60, events, &result);
     assert_int_equal(count, 3); /* one for all skipped events, then two */
     assert_int_equal(events[0].kind, CRON_SKIPPED);
     assert_true(events[0].at == START + 100 && events[0].until == far - 601);
     assert_int_equal(events[1].kind, CRON_LATE);
     /* Back again: the watch must not be silent for ten centuries. */
-    assert_int_equal(tick(watch, START + 120, 120, events, &told), 0);
-    assert_int_equal(tick(watch, START + 400, 400, events, &told), 1);
+    assert_int_equal(tick(watch, START + 120, 120, events, &result), 0);
+    assert_int_equal(tick(watch, START + 400, 400, events, &result), 1);
     assert_true(events[0].at == START + 400);
     cron_watch_free(watch);
 }
 
-static void small_steps_back_never_add_up_to_a_repeat(void **state) {
+static void small_steps_back_never_cause_a_repeat(void **state) {
     struct cron_watch *watch = watch_of(NAIVE_EPOCH, 1000, false);
     struct cron_event events[64];
     int64_t system_s = 42000, monotonic_s = 0, last = 0;
@@ -399,7 +402,7 @@ static void small_steps_back_never_add_up_to_a_repeat(void **state) {
     cron_watch_free(watch);
 }
 
-static void everything_is_handed_out_when_asked_for(void **state) {
+static void all_events_are_returned_on_request(void **state) {
     static const struct {
         int64_t at;
         enum cron_event_kind kind;
@@ -437,13 +440,13 @@ static void a_restarted_machine_counts_as_suspended(void **state) {
     struct pair pair;
 
     (void)state;
-    pair_begin(&pair, &calm, START, max_shift_s);
+    pair_begin(&pair, &constant, START, max_shift_s);
     pair.boot_id = "second";
     restart(&pair);
     snprintf(pair.what, sizeof(pair.what), "after a reboot");
     /* The monotonic clock restarted; the naive model is given the true time. */
     pair.system_s += 1500;
-    naive_tick(&pair.naive, &calm, false, pair.system_s,
+    naive_tick(&pair.naive, &constant, false, pair.system_s,
                pair.monotonic_s + 1500);
     pair.naive.monotonic_s = pair.monotonic_s = 7;
     compare(&pair, events, take_all(&pair, events));
@@ -452,7 +455,7 @@ static void a_restarted_machine_counts_as_suspended(void **state) {
     pair.boot_id = "third";
     restart(&pair);
     pair.system_s -= 500;
-    naive_tick(&pair.naive, &calm, false, pair.system_s, 7);
+    naive_tick(&pair.naive, &constant, false, pair.system_s, 7);
     pair.naive.monotonic_s = pair.monotonic_s = 3;
     compare(&pair, events, take_all(&pair, events));
     step(&pair, 400, 0, NULL);
@@ -460,31 +463,31 @@ static void a_restarted_machine_counts_as_suspended(void **state) {
     pair_end(&pair);
 }
 
-static void rest_of_a_tick_survives_a_restart(void **state) {
+static void the_rest_of_a_tick_survives_a_restart(void **state) {
     int64_t max_shift_s[] = {5000, 5000, 5000};
     struct cron_event events[64];
-    struct cron_tick told;
+    struct cron_tick result;
     struct pair pair;
     size_t count = 0;
     int64_t last = 0;
 
     (void)state;
-    pair_begin(&pair, &calm, START, max_shift_s);
-    naive_tick(&pair.naive, &calm, false, START + 3000, 8000);
+    pair_begin(&pair, &constant, START, max_shift_s);
+    naive_tick(&pair.naive, &constant, false, START + 3000, 8000);
     assert_int_equal(
-        cron_watch_tick(pair.watch, START + 3000, 8000, events, 5, &told), 5);
-    assert_true(told.more);
+        cron_watch_tick(pair.watch, START + 3000, 8000, events, 5, &result), 5);
+    assert_true(result.more);
     last = events[4].at;
     restart(&pair);
-    count =
-        5 + cron_watch_tick(pair.watch, START + 3000, 8000, events, 64, &told);
-    assert_false(told.more);
+    count = 5 + cron_watch_tick(pair.watch, START + 3000, 8000, events, 64,
+                                &result);
+    assert_false(result.more);
     assert_int_equal(count, pair.naive.event_count);
     assert_true(events[0].at >= last);
     pair_end(&pair);
 }
 
-static void item_that_is_new_or_changed_begins_at_the_first_tick(void **state) {
+static void a_new_or_changed_item_begins_at_the_first_tick(void **state) {
     int64_t max_shift_s[] = {5000, 5000, 5000};
     struct cron_item *other = item_of(texts[NAIVE_FIVE], 4000);
     struct cron_event events[64];
@@ -494,7 +497,7 @@ static void item_that_is_new_or_changed_begins_at_the_first_tick(void **state) {
     size_t len;
 
     (void)state;
-    pair_begin(&pair, &calm, START, max_shift_s);
+    pair_begin(&pair, &constant, START, max_shift_s);
     len = cron_watch_save(pair.watch, text, sizeof(text));
     watch = cron_watch_new(NULL);
     assert_true(cron_watch_add(watch, "five", other, NULL, NULL));
@@ -510,7 +513,7 @@ static void item_that_is_new_or_changed_begins_at_the_first_tick(void **state) {
     pair_end(&pair);
 }
 
-static void state_that_is_none_is_refused(void **state) {
+static void an_invalid_state_is_refused(void **state) {
     int64_t max_shift_s[] = {5000, 5000, 5000};
     static const char *const bad[] = {
         "",
@@ -537,11 +540,11 @@ static void state_that_is_none_is_refused(void **state) {
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct cron_watch *watch = cron_watch_new(NULL);
         if (cron_watch_restore(watch, bad[i], strlen(bad[i]), &err))
-            fail_msg("%s was taken", bad[i]);
+            fail_msg("accepted: %s", bad[i]);
         cron_watch_free(watch);
     }
     /* A truncated state is refused, and any state after the first tick. */
-    pair_begin(&pair, &calm, START, max_shift_s);
+    pair_begin(&pair, &constant, START, max_shift_s);
     size_t len = cron_watch_save(pair.watch, text, sizeof(text));
     assert_false(cron_watch_restore(pair.watch, text, len, &err));
     for (size_t cut = 0; cut < len; cut++) {
@@ -575,10 +578,10 @@ static void an_item_that_cannot_be_watched_is_rejected(void **state) {
     cron_watch_free(watch);
 }
 
-static void thousands_of_items_are_kept_in_order(void **state) {
+static void the_events_of_thousands_of_items_are_in_order(void **state) {
     struct cron_watch *watch = cron_watch_new(NULL);
     struct cron_event events[64];
-    struct cron_tick told = {.more = true};
+    struct cron_tick result = {.more = true};
     int64_t last = 0;
     size_t count = 0;
     char name[32];
@@ -601,9 +604,9 @@ static void thousands_of_items_are_kept_in_order(void **state) {
     }
     (void)tick(watch, 999999, 0, events, NULL);
     for (int64_t at = 1000000; at <= 1100000; at += 5000) {
-        told.more = true;
-        while (told.more) {
-            size_t got = tick(watch, at, at, events, &told);
+        result.more = true;
+        while (result.more) {
+            size_t got = tick(watch, at, at, events, &result);
             for (size_t i = 0; i < got; i++) {
                 assert_true(events[i].at >= last && events[i].at <= at);
                 last = events[i].at;
@@ -617,20 +620,23 @@ static void thousands_of_items_are_kept_in_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(suspension_that_the_clock_undoes_is_nothing),
+        cmocka_unit_test(
+            a_suspension_undone_by_setting_the_clock_has_no_effect),
         cmocka_unit_test(an_item_that_cannot_be_watched_is_rejected),
-        cmocka_unit_test(jump_of_ten_centuries_is_one_search),
-        cmocka_unit_test(small_steps_back_never_add_up_to_a_repeat),
-        cmocka_unit_test(everything_is_handed_out_when_asked_for),
-        cmocka_unit_test(thousands_of_items_are_kept_in_order),
+        cmocka_unit_test(a_jump_of_ten_centuries_is_one_search),
+        cmocka_unit_test(small_steps_back_never_cause_a_repeat),
+        cmocka_unit_test(all_events_are_returned_on_request),
+        cmocka_unit_test(the_events_of_thousands_of_items_are_in_order),
         cmocka_unit_test(a_restarted_machine_counts_as_suspended),
-        cmocka_unit_test(rest_of_a_tick_survives_a_restart),
-        cmocka_unit_test(item_that_is_new_or_changed_begins_at_the_first_tick),
-        cmocka_unit_test(state_that_is_none_is_refused),
-        cmocka_unit_test(disturbances_add_up_in_a_calm_zone),
-        cmocka_unit_test(disturbances_add_up_when_the_clock_jumps),
-        cmocka_unit_test(disturbances_add_up_when_the_clock_is_turned_back),
-        cmocka_unit_test(long_walks_stay_beside_the_naive_one),
+        cmocka_unit_test(the_rest_of_a_tick_survives_a_restart),
+        cmocka_unit_test(a_new_or_changed_item_begins_at_the_first_tick),
+        cmocka_unit_test(an_invalid_state_is_refused),
+        cmocka_unit_test(combined_disturbances_are_handled_in_a_constant_zone),
+        cmocka_unit_test(
+            combined_disturbances_are_handled_when_summer_time_begins),
+        cmocka_unit_test(
+            combined_disturbances_are_handled_when_summer_time_ends),
+        cmocka_unit_test(random_walks_agree_with_the_naive_watch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 static const struct zone_change two_changes[] = {{1000000, 1}, {2000000, 0}};
 static const int32_t two_offsets[] = {3600, 7200};
 
-static void make_good(struct zone_bytes *ret, const char *footer) {
+static void make_valid(struct zone_bytes *ret, const char *footer) {
     zone_bytes_make(ret, two_changes, 2, two_offsets, 2, footer);
 }
 
@@ -31,14 +31,14 @@ static bool decodes(const struct zone_bytes *bytes, struct cron_err *err) {
     return ok;
 }
 
-static void good_file_is_understood(void **state) {
+static void a_valid_file_is_decoded(void **state) {
     struct zone_bytes bytes;
     struct cron_zone *zone;
     int32_t before, after;
     int64_t at;
 
     (void)state;
-    make_good(&bytes, "ABC-1");
+    make_valid(&bytes, "ABC-1");
     assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
     assert_int_equal(cron_zone_offset_s(zone, INT64_MIN), 3600);
     assert_int_equal(cron_zone_offset_s(zone, 999999), 3600);
@@ -53,12 +53,12 @@ static void good_file_is_understood(void **state) {
     cron_zone_unref(zone);
 }
 
-static void rule_behind_the_last_change_goes_on_for_ever(void **state) {
+static void the_rule_applies_forever_after_the_last_change(void **state) {
     struct zone_bytes bytes;
     struct cron_zone *zone, *rule;
 
     (void)state;
-    make_good(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
+    make_valid(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
     assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
     assert_true(cron_zone_parse("ABC-1DEF,M3.5.0,M10.5.0/3", &rule, NULL));
     for (int64_t at = 3000000; at < INT64_C(800000000000);
@@ -69,7 +69,7 @@ static void rule_behind_the_last_change_goes_on_for_ever(void **state) {
     cron_zone_unref(rule);
 }
 
-static void change_that_changes_no_offset_still_ends_the_list(void **state) {
+static void the_rule_applies_after_a_change_without_an_offset(void **state) {
     /* The rule applies after the last change, even if that changed only the
      * name; it must not apply earlier. */
     static const struct zone_change changes[] = {{1000000, 1}, {500000000, 1}};
@@ -86,12 +86,12 @@ static void change_that_changes_no_offset_still_ends_the_list(void **state) {
     cron_zone_unref(zone);
 }
 
-static void every_shorter_file_is_refused(void **state) {
+static void every_truncated_file_is_refused(void **state) {
     struct zone_bytes bytes, cut;
     struct cron_err err;
 
     (void)state;
-    make_good(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
+    make_valid(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
     assert_true(decodes(&bytes, NULL));
     for (cut = bytes, cut.len = 0; cut.len < bytes.len; cut.len++) {
         err.kind = CRON_ERR_NONE;
@@ -100,13 +100,13 @@ static void every_shorter_file_is_refused(void **state) {
     }
 }
 
-static void lying_file_is_refused(void **state) {
+static void an_inconsistent_file_is_refused(void **state) {
     /* The offset of the change, and the new byte. */
     static const struct {
         size_t at;
         unsigned char value;
-        const char *said;
-    } lies[] = {
+        const char *error;
+    } faults[] = {
         {0, 'X', "does not begin with TZif"},
         {4, 0, "version 1"},
         {4, 'z', "version is invalid"},
@@ -128,15 +128,15 @@ static void lying_file_is_refused(void **state) {
     struct zone_bytes bytes;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
         struct cron_err err = {0};
-        make_good(&bytes, "ABC-1");
-        assert_true(bytes.p[lies[i].at] != lies[i].value);
-        bytes.p[lies[i].at] = lies[i].value;
+        make_valid(&bytes, "ABC-1");
+        assert_true(bytes.p[faults[i].at] != faults[i].value);
+        bytes.p[faults[i].at] = faults[i].value;
         if (decodes(&bytes, &err))
-            fail_msg("lie %zu was believed", i);
-        if (strstr(err.text, lies[i].said) == NULL)
-            fail_msg("lie %zu: %s", i, err.text);
+            fail_msg("fault %zu was accepted", i);
+        if (strstr(err.text, faults[i].error) == NULL)
+            fail_msg("fault %zu: %s", i, err.text);
     }
 }
 
@@ -145,7 +145,7 @@ static void leap_seconds_are_refused(void **state) {
     struct cron_err err;
 
     (void)state;
-    make_good(&bytes, "ABC-1");
+    make_valid(&bytes, "ABC-1");
     /* Insert one record into the second block, before the footer. */
     bytes.p[51 + 31] = 1;
     memmove(bytes.p + 51 + 44 + 34 + 12, bytes.p + 51 + 44 + 34,
@@ -157,7 +157,7 @@ static void leap_seconds_are_refused(void **state) {
 
 /* ---- rules --------------------------------------------------------------- */
 
-static void rules_that_are_none_are_refused(void **state) {
+static void invalid_rules_are_refused(void **state) {
     static const char *const bad[] = {"",
                                       "A",
                                       "AB1",
@@ -192,12 +192,12 @@ static void rules_that_are_none_are_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         if (cron_zone_parse(bad[i], &zone, &err))
-            fail_msg("'%s' was taken", bad[i]);
+            fail_msg("accepted: '%s'", bad[i]);
         assert_int_equal(err.kind, CRON_ERR_ZONE);
     }
 }
 
-static void rules_are_understood(void **state) {
+static void rules_are_parsed(void **state) {
     static const struct {
         const char *text;
         int64_t at;
@@ -258,7 +258,7 @@ static void make_database(char path[512], const char *footer) {
     assert_true(mkdir(dir, 0777) == 0 || errno == EEXIST);
     setenv("ZONEINFO", test_dir(), 1);
     snprintf(path, 512, "%.500s/City", dir);
-    make_good(&bytes, footer);
+    make_valid(&bytes, footer);
     put_file(path, &bytes);
 }
 
@@ -284,7 +284,8 @@ static void names_never_lead_out_of_the_database(void **state) {
     unsetenv("ZONEINFO");
 }
 
-static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
+static void
+a_changed_file_is_read_again_and_zones_in_use_stay_valid(void **state) {
     struct cron_zones *zones = cron_zones_new(60);
     struct cron_zone *old, *new, *same;
     char path[512];
@@ -318,7 +319,7 @@ static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
     unsetenv("ZONEINFO");
 }
 
-static void name_that_meant_nothing_may_mean_something_later(void **state) {
+static void an_unknown_name_may_become_known_later(void **state) {
     struct cron_zones *zones = cron_zones_new(60);
     struct cron_zone *zone;
     struct cron_err err;
@@ -344,7 +345,7 @@ static void name_that_meant_nothing_may_mean_something_later(void **state) {
     unsetenv("ZONEINFO");
 }
 
-static void system_zone_is_that_of_tz(void **state) {
+static void the_system_zone_follows_tz(void **state) {
     struct cron_zones *zones = cron_zones_new(60);
     struct cron_zone *zone;
     char path[512];
@@ -462,7 +463,7 @@ static void judge_wild(const struct wild_item *item,
     cron_item_unref(parsed);
 }
 
-static void hostile_zones_get_right_answers(void **state) {
+static void hostile_zones_give_correct_instants(void **state) {
 #define WILD_ITEM "{\"minute\":[7,50],\"hour\":[0,5],\"dst_fixes\":[\"unskip\","
     static const struct wild_item items[] = {
         {"{\"minute\":0,\"dst_fixes\":[\"skip\","
@@ -509,19 +510,20 @@ static void hostile_zones_get_right_answers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_file_is_understood),
-        cmocka_unit_test(rule_behind_the_last_change_goes_on_for_ever),
-        cmocka_unit_test(change_that_changes_no_offset_still_ends_the_list),
-        cmocka_unit_test(every_shorter_file_is_refused),
-        cmocka_unit_test(lying_file_is_refused),
+        cmocka_unit_test(a_valid_file_is_decoded),
+        cmocka_unit_test(the_rule_applies_forever_after_the_last_change),
+        cmocka_unit_test(the_rule_applies_after_a_change_without_an_offset),
+        cmocka_unit_test(every_truncated_file_is_refused),
+        cmocka_unit_test(an_inconsistent_file_is_refused),
         cmocka_unit_test(leap_seconds_are_refused),
-        cmocka_unit_test(rules_that_are_none_are_refused),
-        cmocka_unit_test(rules_are_understood),
+        cmocka_unit_test(invalid_rules_are_refused),
+        cmocka_unit_test(rules_are_parsed),
         cmocka_unit_test(names_never_lead_out_of_the_database),
-        cmocka_unit_test(changed_file_is_read_again_and_old_searches_go_on),
-        cmocka_unit_test(name_that_meant_nothing_may_mean_something_later),
-        cmocka_unit_test(system_zone_is_that_of_tz),
-        cmocka_unit_test(hostile_zones_get_right_answers),
+        cmocka_unit_test(
+            a_changed_file_is_read_again_and_zones_in_use_stay_valid),
+        cmocka_unit_test(an_unknown_name_may_become_known_later),
+        cmocka_unit_test(the_system_zone_follows_tz),
+        cmocka_unit_test(hostile_zones_give_correct_instants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

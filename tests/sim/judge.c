@@ -90,7 +90,7 @@ void judge_start(struct world *world, const struct process *process) {
         if (set->cancelled)
             world_fail(world, "%s starts though it was cancelled", set->id);
         if (set->change && set->live != 0)
-            world_fail(world, "%s runs already", set->id);
+            world_fail(world, "%s is already running", set->id);
         if (set->change && !set->rollback)
             judge_neighbours(world, process, set);
         judge_dependency(world, process, set);
@@ -101,7 +101,7 @@ void judge_start(struct world *world, const struct process *process) {
     for (size_t i = 0; i < process->set_count; i++)
         process->sets[i]->live++;
     if (ghost->want > 0 && process->set_count != ghost->want)
-        world_fail(world, "%zu of the %u sets of group %s start",
+        world_fail(world, "only %zu of the %u sets of group %s start",
                    process->set_count, ghost->want, ghost->group);
     if (ghost->change && !ghost->rollback)
         judge_lanes(world);
@@ -169,7 +169,7 @@ static void judge_job(struct world *world, struct ghost *ghost) {
                       &err))
         world_fail(world, "cannot look up: %s", err.text);
     if (ghost->acknowledged && !found)
-        world_fail(world, "%s was acknowledged and is gone", ghost->id);
+        world_fail(world, "%s was acknowledged but is gone", ghost->id);
     if (found && !job_state_is_final(job.state))
         world_fail(world, "%s never ends: %c %.*s", ghost->id,
                    job_state_letter(job.state), (int)job.reason.len,
@@ -212,8 +212,8 @@ void judge_over(struct world *world) {
     while (map_next(&world->ghosts, &cursor, NULL, &value))
         judge_group(world, value);
     if (!store_verify(world->store, &err))
-        world_fail(world, "the registry is not whole: %s", err.text);
+        world_fail(world, "the registry is damaged: %s", err.text);
     if (!scheduler_idle(world->scheduler) ||
         (world->queue && !scheduler_idle(world->queue)))
-        world_fail(world, "all is over and the scheduler does not know");
+        world_fail(world, "all jobs have ended, but the scheduler is not idle");
 }

@@ -9,14 +9,14 @@ refuses() {
     name=$1
     shift
     count=$((count + 1))
-    said=$("$sim" "$@" 2>&1 >/dev/null)
+    message=$("$sim" "$@" 2>&1 >/dev/null)
     status=$?
     ran=$("$sim" "$@" 2>/dev/null)
-    if [ $status -eq 64 ] && [ -z "$ran" ] && [ -n "$said" ]; then
+    if [ $status -eq 64 ] && [ -z "$ran" ] && [ -n "$message" ]; then
         echo "ok $count $name"
     else
         echo "not ok $count $name"
-        echo "# $* ended with $status: $said"
+        echo "# $* ended with $status: $message"
         failed=1
     fi
 }
@@ -26,7 +26,7 @@ refuses a_word_without_an_option 3
 refuses an_option_without_its_value --seed
 refuses a_range_without_its_end --seeds 3
 refuses an_empty_range --seeds 3 2
-refuses a_seed_that_is_no_number --seed 3x
+refuses a_seed_that_is_not_a_number --seed 3x
 refuses a_percentage_above_100 --rollbacks 101
 refuses no_lanes --lanes 0
 echo "1..$count"

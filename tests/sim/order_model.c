@@ -18,7 +18,7 @@ void model_show(void) {
             rows[i].touched, rows[i].deps, rows[i].dep_nobody ? "+nobody" : "",
             rows[i].hints, rows[i].olds, rows[i].record, rows[i].key,
             rows[i].rank, rows[i].placed ? "" : " unplaced",
-            rows[i].doomed ? " doomed" : "");
+            rows[i].failing ? " failing" : "");
     print_message("# L:");
     for (unsigned p = 0; p < line_count; p++)
         print_message(" s%u", line[p]);
@@ -27,17 +27,17 @@ void model_show(void) {
 
 /* ---- pairs -------------------------------------------------------------- */
 
-static bool paths_meet(const char *a, const char *b) {
+static bool paths_clash(const char *a, const char *b) {
     size_t a_len = strlen(a), b_len = strlen(b);
 
     if (a_len == b_len)
         return strcmp(a, b) == 0;
     if (a_len > b_len)
-        return paths_meet(b, a);
+        return paths_clash(b, a);
     return strncmp(a, b, a_len) == 0 && b[a_len] == '/';
 }
 
-bool share(unsigned i, unsigned k) {
+bool rows_clash(unsigned i, unsigned k) {
     const struct row *x = &rows[i], *y = &rows[k];
 
     if (x->plain || y->plain || strcmp(x->target, y->target) != 0)
@@ -46,13 +46,13 @@ bool share(unsigned i, unsigned k) {
         for (unsigned q = 0; q < PATHS; q++)
             if (x->touched >> p & 1 && y->touched >> q & 1 &&
                 (x->target[0] != '\0'
-                     ? paths_meet(model_paths[p], model_paths[q])
+                     ? paths_clash(model_paths[p], model_paths[q])
                      : p == q))
                 return true;
     return false;
 }
 
-bool stands(unsigned i) {
+bool is_active(unsigned i) {
     return is_live(i) || (rows[i].group != 0 && members(rows[i].unit) != 0);
 }
 
@@ -71,13 +71,13 @@ static enum served served(unsigned i, mask *chain) {
 
         at = (unsigned)__builtin_ctz(todo);
         todo &= todo - 1;
-        if (stands(at) && !rows[at].doomed)
+        if (is_active(at) && !rows[at].failing)
             one = WAITS;
         else if (rows[at].state == STATE_DONE)
             one = rows[at].rolled_back ? ROLLED : SERVED;
         else
             one = FAILED;
-        if (stands(at))
+        if (is_active(at))
             *chain |= bit(at);
         if (at == i)
             own = one;
@@ -126,7 +126,7 @@ bool is_incomplete(unsigned i) {
 }
 
 /* When the first waiting member of the group of i arrived. */
-static struct wall first_came(unsigned i) {
+static struct wall first_arrival(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && is_open(k))
             return rows[k].admitted;
@@ -152,9 +152,9 @@ void unit_form(unsigned i) {
             first = k;
         line_remove(rows[k].unit);
         rows[k].unit = first;
-        rows[k].placed = rows[k].moved = rows[k].doomed = false;
+        rows[k].placed = rows[k].moved = rows[k].failing = false;
         rows[k].old_place = 0;
-        rows[k].wishes = true;
+        rows[k].uses_record = true;
     }
 }
 
@@ -188,20 +188,20 @@ bool unit_is_held(unsigned u) {
     return false;
 }
 
-static void doom_set(unsigned u, bool doomed) {
+static void set_failing(unsigned u, bool failing) {
     mask all = members(u);
 
     for (unsigned i = 0; i < row_count; i++)
         if (all & bit(i))
-            rows[i].doomed = doomed;
+            rows[i].failing = failing;
 }
 
-void doom_all(unsigned u) {
-    doom_set(u, true);
+void mark_failing(unsigned u) {
+    set_failing(u, true);
 }
 
-void undoom_all(unsigned u) {
-    doom_set(u, false);
+void unmark_failing(unsigned u) {
+    set_failing(u, false);
 }
 
 mask units_of(mask some) {
@@ -209,7 +209,7 @@ mask units_of(mask some) {
 
     for (unsigned k = 0; k < row_count; k++)
         if (some & bit(k))
-            all |= stands(k) ? bit(rows[k].unit) : bit(k);
+            all |= is_active(k) ? bit(rows[k].unit) : bit(k);
     return all;
 }
 
@@ -219,12 +219,12 @@ static bool unit_waits(unsigned u) {
     return unit_state(u) == STATE_QUEUED || unit_state(u) == STATE_STAGED;
 }
 
-static bool units_share(unsigned u, unsigned v) {
+static bool units_clash(unsigned u, unsigned v) {
     mask ours = members(u), theirs = u != v ? members(v) : 0;
 
     for (unsigned i = 0; i < row_count; i++)
         for (unsigned k = 0; k < row_count; k++)
-            if (ours & bit(i) && theirs & bit(k) && share(i, k))
+            if (ours & bit(i) && theirs & bit(k) && rows_clash(i, k))
                 return true;
     return false;
 }
@@ -274,7 +274,7 @@ static unsigned group_cannot(unsigned i, struct wall now) {
     unsigned why = fails_with_group(i) ? CANNOT_ALONE : 0;
 
     if (is_open(i) && is_incomplete(i) &&
-        now.ns >= wall_add_ms(first_came(i), model_wait_ms).ns)
+        now.ns >= wall_add_ms(first_arrival(i), model_wait_ms).ns)
         why |= CANNOT_WAIT;
     return why;
 }
@@ -316,7 +316,7 @@ mask full_waits(unsigned u) {
 
     for (int p = 0; p < place; p++) {
         unsigned v = line[p];
-        if (members(v) != 0 && (units_share(u, v) || hints & members(v)))
+        if (members(v) != 0 && (units_clash(u, v) || hints & members(v)))
             all |= bit(v);
     }
     for (unsigned k = 0; k < row_count; k++)
@@ -345,14 +345,14 @@ static mask behind(unsigned u) {
     return all;
 }
 
-static unsigned standing(unsigned u) {
+static unsigned turn_of(unsigned u) {
     if (!unit_waits(u))
         return 0;
     return unit_state(u) == STATE_STAGED || rows[u].moved ? 1 : 2;
 }
 
-static bool stands_before(unsigned u, unsigned v) {
-    unsigned p = standing(u), q = standing(v);
+static bool goes_before(unsigned u, unsigned v) {
+    unsigned p = turn_of(u), q = turn_of(v);
     int by_key = strcmp(unit_key(u), unit_key(v));
 
     if (p != q)
@@ -362,8 +362,8 @@ static bool stands_before(unsigned u, unsigned v) {
     return by_key != 0 ? by_key < 0 : u < v;
 }
 
-static mask wishes_of(unsigned u) {
-    mask all = unit_hints(u), ours = rows[u].wishes ? members(u) : 0;
+static mask preferred_before(unsigned u) {
+    mask all = unit_hints(u), ours = rows[u].uses_record ? members(u) : 0;
 
     for (unsigned i = 0; i < row_count; i++)
         if (ours & bit(i))
@@ -433,15 +433,15 @@ static int line_first(mask todo) {
     int best = -1, second = -1;
 
     for (unsigned u = 0; u < row_count; u++) {
-        if (!(todo & bit(u)) || rows[u].doomed)
+        if (!(todo & bit(u)) || rows[u].failing)
             continue;
         if (unit_waits(u) && dep_waits(u) & todo)
             continue;
-        if (second < 0 || stands_before(u, (unsigned)second))
+        if (second < 0 || goes_before(u, (unsigned)second))
             second = (int)u;
-        if (unit_waits(u) && wishes_of(u) & todo & ~bit(u))
+        if (unit_waits(u) && preferred_before(u) & todo & ~bit(u))
             continue;
-        if (best < 0 || stands_before(u, (unsigned)best))
+        if (best < 0 || goes_before(u, (unsigned)best))
             best = (int)u;
     }
     return best < 0 ? second : best;
@@ -451,7 +451,7 @@ static void line_put(unsigned u) {
     line[line_count++] = u;
     rows[u].placed = true;
     rows[u].place = ++places;
-    rows[u].wishes = rows[u].moved = false;
+    rows[u].uses_record = rows[u].moved = false;
 }
 
 /* Places all units. When no more can be placed, the next set whose failure
@@ -475,8 +475,8 @@ void line_update(const struct order_effect *effects, size_t count) {
         if (best >= MAX)
             return; /* the next scan will break the cycle */
         if (!(todo & bit((unsigned)best)) || !closes_cycle((unsigned)best))
-            BROKEN("%s is in no cycle", rows[best].id);
-        doom_all((unsigned)best);
+            BROKEN("%s is not in a cycle", rows[best].id);
+        mark_failing((unsigned)best);
         todo &= ~bit((unsigned)best);
     }
     for (unsigned u = 0; u < row_count; u++)

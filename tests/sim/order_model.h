@@ -30,7 +30,7 @@ struct row {
     uint64_t admitted_seq, ended_seq;
     unsigned unit; /* the first member of its unit */
     /* Used by the model, and kept in the first member of a unit. */
-    bool placed, doomed, wishes, moved;
+    bool placed, failing, uses_record, moved;
     unsigned place, old_place;
 };
 
@@ -67,7 +67,7 @@ static inline bool is_open(unsigned i) {
 
 void model_show(void);
 /* Returns whether the two rows must not run at the same time. */
-bool share(unsigned i, unsigned k);
+bool rows_clash(unsigned i, unsigned k);
 
 /* ---- groups ---- */
 
@@ -80,14 +80,14 @@ bool is_incomplete(unsigned i);
 /* The live rows of unit u; 0 if u is not a unit or has ended. */
 mask members(unsigned u);
 /* Returns whether i or another set of its unit is live: they end together. */
-bool stands(unsigned i);
+bool is_active(unsigned i);
 /* Makes the open members of i's group one new unit. */
 void unit_form(unsigned i);
 enum job_state unit_state(unsigned u); /* the state of its last member */
 const char *unit_key(unsigned u);      /* the key of its most urgent member */
 bool unit_is_held(unsigned u);         /* a member is held or missing */
-void doom_all(unsigned u);             /* its failure is proposed */
-void undoom_all(unsigned u);           /* the failure was not committed */
+void mark_failing(unsigned u);         /* its failure is proposed */
+void unmark_failing(unsigned u);       /* the failure was not committed */
 mask units_of(mask some);              /* the units of these rows */
 
 /* ---- units ---- */

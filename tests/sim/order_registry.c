@@ -34,7 +34,7 @@ void registry_close(void) {
 
 /* ---- ids outside the order ----------------------------------------------- */
 
-void registry_tell(unsigned i) {
+void registry_report(unsigned i) {
     struct span successors[MAX];
     struct order_other other = {.id = span_of(rows[i].id),
                                 .state = rows[i].state,
@@ -51,9 +51,9 @@ void registry_tell(unsigned i) {
     order_outside(registry.order, &other);
 }
 
-static void tell_if_watched(unsigned i) {
+static void report_if_watched(unsigned i) {
     if (order_watches(registry.order, span_of(rows[i].id)))
-        registry_tell(i);
+        registry_report(i);
 }
 
 void registry_answer(void) {
@@ -64,7 +64,7 @@ void registry_answer(void) {
         while (i < row_count && !(rows[i].exists && span_is(id, rows[i].id)))
             i++;
         if (i < row_count)
-            registry_tell(i);
+            registry_report(i);
         else
             order_outside(registry.order,
                           &(struct order_other){.id = id, .state = STATE_NONE});
@@ -178,7 +178,7 @@ static void report_open(unsigned i) {
     unit_form(i);
 }
 
-static void tell_ended(unsigned i) {
+static void report_ended(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && rows[k].ended_seq != 0 &&
             rows[k].state != STATE_DONE)
@@ -209,7 +209,7 @@ static void join(unsigned i) {
         needs[member.need_count++] = SPAN("nobody");
     groups_join(registry.groups, &member);
     if (!known)
-        tell_ended(i);
+        report_ended(i);
 }
 
 /* A member that is ready waits for nothing and has its own entry. */
@@ -287,20 +287,20 @@ mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count) {
 /* ---- events -------------------------------------------------------------- */
 
 /* Reports the rows that i supersedes, which are asked for by their own ids. */
-static void tell_olds(unsigned i) {
+static void report_superseded(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (rows[i].olds & bit(k))
-            tell_if_watched(k);
+            report_if_watched(k);
 }
 
 void registry_admit(unsigned i, bool at_start) {
     if (!at_start)
         rows[i].admitted_seq = ++registry.seq;
     if (rows[i].plain) {
-        tell_if_watched(i);
+        report_if_watched(i);
     } else if (rows[i].group != 0) {
         admit_member(i, at_start);
-        tell_olds(i);
+        report_superseded(i);
     } else {
         admit_alone(i, at_start);
     }
@@ -308,7 +308,7 @@ void registry_admit(unsigned i, bool at_start) {
 
 void registry_step(unsigned i, enum job_state to) {
     rows[i].state = to;
-    rows[i].doomed = false;
+    rows[i].failing = false;
     registry.seq++;
     if (job_state_is_final(to)) {
         rows[i].ended_seq = registry.seq;
@@ -325,7 +325,7 @@ void registry_step(unsigned i, enum job_state to) {
         order_move(registry.order, i + 1, to, registry.now, false);
     if ((rows[i].plain || rows[i].group != 0) &&
         !order_has(registry.order, i + 1))
-        tell_if_watched(i);
+        report_if_watched(i);
 }
 
 void registry_hold(unsigned i, unsigned holds) {
@@ -355,9 +355,9 @@ void registry_restart(void) {
     registry.seq = seq;
     line_clear();
     for (unsigned i = 0; i < row_count; i++) {
-        rows[i].placed = rows[i].doomed = rows[i].moved = false;
+        rows[i].placed = rows[i].failing = rows[i].moved = false;
         rows[i].old_place = 0;
-        rows[i].wishes = true;
+        rows[i].uses_record = true;
         rows[i].unit = i;  /* open members are joined again below */
         if (rows[i].plain) /* the job whose rank it inherited may be gone */
             memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));

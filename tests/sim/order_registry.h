@@ -24,7 +24,7 @@ void registry_hold(unsigned i, unsigned holds);
 /* Answers the questions of the order. */
 void registry_answer(void);
 /* Reports a change of row i to the order. */
-void registry_tell(unsigned i);
+void registry_report(unsigned i);
 /* The process died; a new one loads the live jobs. */
 void registry_restart(void);
 

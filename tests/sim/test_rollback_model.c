@@ -23,7 +23,7 @@ struct set {
     enum job_state state, expected;
     unsigned files;  /* bits */
     unsigned needs;  /* bits of earlier sets */
-    int stands_for;  /* the set it supersedes, or -1 */
+    int supersedes;  /* the set it supersedes, or -1 */
     uint64_t landed; /* its place in the order of landings, or 0 */
     bool out;        /* rolled back by an earlier rollback */
     bool taken, reverted;
@@ -48,8 +48,8 @@ struct history {
     size_t primaries[2], primary_count;
 };
 
-static void give_up(const struct history *history, const char *what,
-                    const char *id) {
+static void model_fail(const struct history *history, const char *what,
+                       const char *id) {
     printf("# test_rollback_model --seeds %" PRIu64 " %" PRIu64 ": %s %s\n",
            history->seed, history->seed, what, id);
     fflush(stdout);
@@ -62,13 +62,13 @@ static bool chance(struct history *history, unsigned percent) {
 
 /* ---- a history ----------------------------------------------------------- */
 
-static void write_out(struct history *history, struct store_batch *batch) {
+static void batch_write(struct history *history, struct store_batch *batch) {
     struct err err;
     if (!store_write(batch, &err))
-        give_up(history, "cannot write:", err.text);
+        model_fail(history, "cannot write:", err.text);
     for (unsigned i = 0; i < store_batch_count(batch); i++)
         if (store_batch_result(batch, i) > STORE_SAME)
-            give_up(history, "an operation is refused", "");
+            model_fail(history, "an operation is refused", "");
     store_batch_free(batch);
 }
 
@@ -91,7 +91,7 @@ static uint64_t admit(struct history *history, struct job *job,
     store_admit(batch, job, edges, edge_count, touches, touch_count, NULL, 0);
     struct err err;
     if (!store_write(batch, &err))
-        give_up(history, "cannot admit:", err.text);
+        model_fail(history, "cannot admit:", err.text);
     uint64_t num = store_batch_num(batch, 0);
     store_batch_free(batch);
     return num;
@@ -111,7 +111,7 @@ static void move(struct history *history, uint64_t num, enum job_state from,
                                                     .attempt = 1,
                                                     .status = TASK_RUNNING,
                                                     .exit_code = -1});
-    write_out(history, batch);
+    batch_write(history, batch);
 }
 
 /* Sets land one after the other; some fail and some wait. As in the queue, a
@@ -123,12 +123,12 @@ static enum job_state draw_state(struct history *history,
         const struct set *other = &history->sets[i];
         if (!(set->needs >> i & 1))
             continue;
-        bool served = false;
+        bool satisfied = false;
         for (size_t k = 0; k < history->count; k++)
-            served |= history->sets[k].stands_for == (int)i &&
-                      history->sets[k].state == STATE_DONE &&
-                      !history->sets[k].out;
-        if (served)
+            satisfied |= history->sets[k].supersedes == (int)i &&
+                         history->sets[k].state == STATE_DONE &&
+                         !history->sets[k].out;
+        if (satisfied)
             continue;
         if (other->state == STATE_FAILED || other->out)
             return STATE_FAILED;
@@ -144,7 +144,7 @@ static enum job_state draw_state(struct history *history,
                     : STATE_STAGED;
 }
 
-static void lead_to(struct history *history, struct set *set) {
+static void move_to_state(struct history *history, struct set *set) {
     if (set->state == STATE_QUEUED)
         return;
     move(history, set->num, STATE_QUEUED, STATE_STAGED, "staged");
@@ -170,7 +170,7 @@ static void add_set(struct history *history) {
     struct job_edge edges[SETS_MAX + 1];
     struct job_touch touches[FILES] = {0};
     size_t edge_count = 0, touch_count = 0;
-    *set = (struct set){.stands_for = -1};
+    *set = (struct set){.supersedes = -1};
     snprintf(set->id, sizeof(set->id), "c%02zu", at);
     for (size_t i = 0; i < at; i++)
         if (chance(history, 14))
@@ -181,7 +181,7 @@ static void add_set(struct history *history) {
     if (at > 0 && chance(history, 20)) {
         size_t old = (size_t)random_below(&history->random, at);
         if (history->sets[old].state == STATE_FAILED) {
-            set->stands_for = (int)old;
+            set->supersedes = (int)old;
             edges[edge_count++] = (struct job_edge){
                 EDGE_SUPERSEDES, span_of(history->sets[old].id)};
         }
@@ -197,24 +197,25 @@ static void add_set(struct history *history) {
     set->num = admit(history, &job, edges, edge_count, touches, touch_count);
     set->state = draw_state(history, set);
     history->count++;
-    lead_to(history, set);
+    move_to_state(history, set);
 }
 
 /* ---- the naive model ----------------------------------------------------- */
 
-static bool is_in_reach(const struct set *set) {
+static bool is_affected(const struct set *set) {
     return set->state != STATE_FAILED && !set->out;
 }
 
 /* Does set `at` depend on set `below` or on a set that `below` supersedes? */
-static bool stands_on(const struct history *history, size_t at, size_t below) {
-    for (int old = (int)below; old >= 0; old = history->sets[old].stands_for)
+static bool depends_on(const struct history *history, size_t at, size_t below) {
+    for (int old = (int)below; old >= 0; old = history->sets[old].supersedes)
         if (history->sets[at].needs >> old & 1)
             return true;
     return false;
 }
 
-static bool is_over(const struct history *history, size_t at, size_t below) {
+static bool is_later_on_same_file(const struct history *history, size_t at,
+                                  size_t below) {
     const struct set *set = &history->sets[at], *other = &history->sets[below];
     return history->files && set->state == STATE_DONE &&
            other->state == STATE_DONE && set->landed > other->landed &&
@@ -225,16 +226,17 @@ static bool is_over(const struct history *history, size_t at, size_t below) {
 static void model_take(struct history *history) {
     for (size_t i = 0; i < history->primary_count; i++) {
         struct set *set = &history->sets[history->primaries[i]];
-        set->taken = is_in_reach(set);
+        set->taken = is_affected(set);
     }
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < history->count; i++)
             for (size_t k = 0; k < history->count; k++) {
                 struct set *set = &history->sets[i];
-                if (set->taken || !is_in_reach(set) || !history->sets[k].taken)
+                if (set->taken || !is_affected(set) || !history->sets[k].taken)
                     continue;
-                if (stands_on(history, i, k) || is_over(history, i, k))
+                if (depends_on(history, i, k) ||
+                    is_later_on_same_file(history, i, k))
                     set->taken = more = true;
             }
     }
@@ -256,7 +258,7 @@ static void on_start(void *ctx, const struct run_start *request) {
             if (!span_is(request->members[i].id, history->sets[k].id))
                 continue;
             if (history->sets[k].landed > landed)
-                give_up(history, "not newest first:", history->sets[k].id);
+                model_fail(history, "not newest first:", history->sets[k].id);
             landed = history->sets[k].landed;
             history->reverted |= 1u << k;
         }
@@ -273,7 +275,7 @@ static void on_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct run_sync on_settle(void *ctx) {
+static struct run_sync on_write_outputs(void *ctx) {
     (void)ctx;
     return (struct run_sync){.fd = -1};
 }
@@ -293,13 +295,13 @@ static void end_process(struct history *history, uint64_t handle,
     scheduler_ended(history->scheduler, &end);
 }
 
-static void turns(struct history *history, const char *status) {
+static void run_turns(struct history *history, const char *status) {
     struct wall next;
     struct err err;
     for (unsigned i = 0; i < 60; i++) {
         store_turn(history->store);
         if (!scheduler_turn(history->scheduler, history->now, &next, &err))
-            give_up(history, "the scheduler gives up:", err.text);
+            model_fail(history, "the scheduler fails:", err.text);
         while (history->begun.count > 0)
             (void)scheduler_lasting(
                 history->scheduler,
@@ -307,7 +309,7 @@ static void turns(struct history *history, const char *status) {
         while (history->stopped.count > 0)
             end_process(history,
                         history->stopped.handles[--history->stopped.count],
-                        "temporary it was told to end");
+                        "temporary it was stopped");
         if (history->revert_handle) {
             uint64_t handle = history->revert_handle;
             history->revert_handle = 0;
@@ -331,12 +333,12 @@ static void open_scheduler(struct history *history) {
         .targets = &target,
         .target_count = 1,
     };
-    struct runner runner = {history,  on_start,  on_stop,
-                            on_flush, on_settle, on_release};
+    struct runner runner = {history,  on_start,         on_stop,
+                            on_flush, on_write_outputs, on_release};
     struct err err;
     history->scheduler = scheduler_new(history->store, &options, &runner);
     if (!scheduler_start(history->scheduler, history->now, false, &err))
-        give_up(history, "cannot start:", err.text);
+        model_fail(history, "cannot start:", err.text);
 }
 
 static struct job job_of(struct history *history, uint64_t num,
@@ -344,15 +346,15 @@ static struct job job_of(struct history *history, uint64_t num,
     struct job job;
     struct err err;
     if (!store_job(history->store, num, arena, &job, &err))
-        give_up(history, "cannot read:", err.text);
+        model_fail(history, "cannot read:", err.text);
     return job;
 }
 
 /* Lets some pending sets start; the registry shows which. */
-static void let_some_run(struct history *history) {
+static void start_some(struct history *history) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     if (chance(history, 60))
-        turns(history, "");
+        run_turns(history, "");
     for (size_t i = 0; i < history->count; i++)
         history->sets[i].state =
             job_of(history, history->sets[i].num, &arena).state;
@@ -369,7 +371,7 @@ static size_t compare_preview(struct history *history) {
     struct rollback_plan_limits limits = {SETS_MAX, history->files};
     if (!rollback_plan_preview(history->store, ids, history->primary_count,
                                &limits, &plan, &err))
-        give_up(history, "no preview:", err.text);
+        model_fail(history, "no preview:", err.text);
     for (size_t i = 0; i < history->count; i++)
         taken += history->sets[i].taken;
     for (size_t i = 0; i < plan.decision.count; i++) {
@@ -382,16 +384,18 @@ static size_t compare_preview(struct history *history) {
             if (history->sets[k].num == member->node.num)
                 set = &history->sets[k];
         if (!set || !set->taken)
-            give_up(history,
-                    "the preview takes, the model not:", set ? set->id : "?");
+            model_fail(history,
+                       "the preview includes a set that the model does not:",
+                       set ? set->id : "?");
         set->reverted = member->fate == ROLLBACK_REVERT;
         set->expected =
             member->fate == ROLLBACK_REVERT ? STATE_DONE : STATE_ABANDONED;
     }
     if (seen != taken)
-        give_up(history, "the model takes more than the preview", "");
+        model_fail(history, "the model includes more sets than the preview",
+                   "");
     if ((plan.decision.verdict == ROLLBACK_GO) != (taken > 0))
-        give_up(history, "the preview's verdict is wrong", "");
+        model_fail(history, "the preview's verdict is wrong", "");
     rollback_plan_clear(&plan);
     return taken;
 }
@@ -417,31 +421,31 @@ static uint64_t submit_rollback(struct history *history, const char *id) {
 /* Each member must be in the state that the preview showed or, if the rollback
  * failed, in the state it had before; nothing else may have changed. */
 static void compare_result(struct history *history, const char *rb_id,
-                           bool well) {
+                           bool succeeds) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     for (size_t i = 0; i < history->count; i++) {
         const struct set *set = &history->sets[i];
         struct job job = job_of(history, set->num, &arena);
         bool marked = span_is(job.rolled_back_by, rb_id);
         enum job_state expected = set->state;
-        if (set->taken && well)
+        if (set->taken && succeeds)
             expected = set->expected;
         else if (set->taken && set->state == STATE_EXECUTING)
             expected = STATE_PENDING; /* it was stopped and waits again */
-        if (marked != (well && set->taken && set->reverted))
-            give_up(history, "the mark is wrong:", set->id);
+        if (marked != (succeeds && set->taken && set->reverted))
+            model_fail(history, "the mark is wrong:", set->id);
         /* Pending sets may have started in the meantime. */
         bool same = job.state == expected ||
                     (expected == STATE_PENDING && job.state == STATE_EXECUTING);
         if (!same)
-            give_up(history,
-                    arena_printf(&arena, "%s is %s and should be %s", set->id,
-                                 job_state_word(job.state),
-                                 job_state_word(expected)),
-                    set->taken ? "(taken)" : "(not taken)");
-        if (well && set->taken && set->reverted &&
+            model_fail(history,
+                       arena_printf(&arena, "%s is %s but should be %s",
+                                    set->id, job_state_word(job.state),
+                                    job_state_word(expected)),
+                       set->taken ? "(a member)" : "(not a member)");
+        if (succeeds && set->taken && set->reverted &&
             !(history->reverted >> i & 1))
-            give_up(history, "it was not reverted:", set->id);
+            model_fail(history, "a set was not reverted:", set->id);
     }
 }
 
@@ -456,26 +460,26 @@ static void draw_primaries(struct history *history) {
 
 static void roll_back(struct history *history, const char *id) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    let_some_run(history);
+    start_some(history);
     draw_primaries(history);
     for (size_t i = 0; i < history->count; i++)
         history->sets[i].taken = history->sets[i].reverted = false;
     history->reverted = 0;
     model_take(history);
     size_t taken = compare_preview(history);
-    bool well = chance(history, 75);
+    bool succeeds = chance(history, 75);
     uint64_t num = submit_rollback(history, id);
-    turns(history, well ? "done abc" : "failed rb-conflict x");
+    run_turns(history, succeeds ? "done abc" : "failed rb-conflict x");
     struct job rb = job_of(history, num, &arena);
-    well = rb.state == STATE_DONE;
-    if (!well && !span_is(rb.reason, "rb-conflict"))
-        give_up(history, "the rollback ended otherwise:",
-                arena_string(&arena, rb.reason));
+    succeeds = rb.state == STATE_DONE;
+    if (!succeeds && !span_is(rb.reason, "rb-conflict"))
+        model_fail(history, "the rollback ended with another reason:",
+                   arena_string(&arena, rb.reason));
     if ((taken == 0) != span_is(rb.reason, "rb-nothing"))
-        give_up(history, "it took nothing, or did not say so", "");
-    compare_result(history, id, well);
+        model_fail(history, "the reason rb-nothing is wrong or missing", "");
+    compare_result(history, id, succeeds);
     for (size_t i = 0; i < history->count; i++)
-        if (well && history->sets[i].taken) {
+        if (succeeds && history->sets[i].taken) {
             history->sets[i].out = history->sets[i].reverted;
             if (!history->sets[i].reverted)
                 history->sets[i].state = STATE_FAILED; /* out of reach */
@@ -494,7 +498,7 @@ static void run(uint64_t seed) {
     roll_back(&history, "r1");
     struct err err;
     if (!store_verify(history.store, &err))
-        give_up(&history, "the registry is not whole:", err.text);
+        model_fail(&history, "the registry is damaged:", err.text);
     scheduler_free(history.scheduler);
     store_close(history.store);
 }
@@ -509,6 +513,6 @@ int main(int argc, char **argv) {
     printf("TAP version 13\n1..1\n");
     for (uint64_t seed = from; seed <= to; seed++)
         run(seed);
-    printf("ok 1 preview_and_result_are_those_of_a_naive_model\n");
+    printf("ok 1 preview_and_result_agree_with_a_naive_model\n");
     return 0;
 }

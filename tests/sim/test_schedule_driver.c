@@ -48,22 +48,22 @@ struct world {
     unsigned crashes;
 };
 
-static void doom(const struct world *world, const char *format, ...)
+static void judge_fail(const struct world *world, const char *format, ...)
     PRINTF_LIKE(2, 3);
-static void doom(const struct world *world, const char *format, ...) {
+static void judge_fail(const struct world *world, const char *format, ...) {
     va_list args;
     va_start(args, format);
     printf("not ok 1 seed %" PRIu64 ": ", world->seed);
     vprintf(format, args);
-    printf("\n# again: test_schedule_driver --seed %" PRIu64 " --trace\n",
+    printf("\n# repeat with: test_schedule_driver --seed %" PRIu64 " --trace\n",
            world->seed);
     va_end(args);
     exit(1);
 }
 
-static void tell(const struct world *world, const char *format, ...)
+static void trace_line(const struct world *world, const char *format, ...)
     PRINTF_LIKE(2, 3);
-static void tell(const struct world *world, const char *format, ...) {
+static void trace_line(const struct world *world, const char *format, ...) {
     va_list args;
     if (!world->trace)
         return;
@@ -107,13 +107,13 @@ static void judge_lateness(struct world *world, const struct ghost *ghost,
                          ? ghost->rule.max_shift_s
                          : SCHEDULES_PATIENCE_S;
     if (late_s < 0)
-        doom(world, "%s fires %" PRId64 " s early", ghost->name, -late_s);
+        judge_fail(world, "%s fires %" PRId64 " s early", ghost->name, -late_s);
     if (late_s > most_s)
-        doom(world, "%s fires %" PRId64 " s late", ghost->name, late_s);
+        judge_fail(world, "%s fires %" PRId64 " s late", ghost->name, late_s);
     if (ghost->rule.missed == MISSED_SKIP && late_s > SCHEDULES_PATIENCE_S)
-        doom(world, "%s skips what it missed, and fires", ghost->name);
+        judge_fail(world, "%s fires a run that should be skipped", ghost->name);
     if (ghost->rule.deadline_s && late_s > ghost->rule.deadline_s)
-        doom(world, "%s fires past its deadline", ghost->name);
+        judge_fail(world, "%s fires past its deadline", ghost->name);
 }
 
 static void judge_fired(struct world *world, const struct store_event *event) {
@@ -124,19 +124,20 @@ static void judge_fired(struct world *world, const struct store_event *event) {
         return; /* a manual run */
     struct ghost *ghost = ghost_named(world, name);
     if (!ghost)
-        doom(world, "who is %.*s?", (int)event->id.len, event->id.p);
-    tell(world, "fired %.*s", (int)event->id.len, event->id.p);
+        judge_fail(world, "%.*s belongs to no schedule", (int)event->id.len,
+                   event->id.p);
+    trace_line(world, "fired %.*s", (int)event->id.len, event->id.p);
     if (!cron_matches(ghost->rule.repeat.items[0], ghost->rule.zone, at))
-        doom(world, "%s does not fire then: %" PRId64, ghost->name, at);
+        judge_fail(world, "%s must not fire at %" PRId64, ghost->name, at);
     if (round == ghost->round && at <= ghost->last_s)
-        doom(world, "%s fires %" PRId64 " again", ghost->name, at);
+        judge_fail(world, "%s fires %" PRId64 " again", ghost->name, at);
     if (round < ghost->round)
-        doom(world, "%s goes back a round", ghost->name);
+        judge_fail(world, "%s returns to an earlier round", ghost->name);
     if (round > ghost->round && !world->went_back)
-        doom(world, "%s begins a round for nothing", ghost->name);
+        judge_fail(world, "%s starts a round without a reason", ghost->name);
     judge_lateness(world, ghost, at);
     if (ghost->rule.overlap == OVERLAP_FORBID && ghost->live > 0)
-        doom(world, "%s fires beside its own job", ghost->name);
+        judge_fail(world, "%s fires while its job is running", ghost->name);
     ghost->round = round;
     ghost->last_s = at;
     ghost->fired++;
@@ -158,9 +159,9 @@ static void judge_missed(struct world *world, const struct store_event *event) {
     (void)span_cut(&rest, ' ', &word);
     if (span_starts(rest, "times"))
         (void)span_u64(word, &count);
-    tell(world, "%.*s %.*s: %.*s", (int)event->id.len, event->id.p,
-         (int)event->reason.len, event->reason.p, (int)event->detail.len,
-         event->detail.p);
+    trace_line(world, "%.*s %.*s: %.*s", (int)event->id.len, event->id.p,
+               (int)event->reason.len, event->reason.p, (int)event->detail.len,
+               event->detail.p);
     ghost->missed += count;
 }
 
@@ -192,12 +193,12 @@ static void judge_account(struct world *world) {
                          ghost->begun_s + 1, world->now_s - delay_s);
         uint64_t most = repeat_count(&ghost->rule.repeat, ghost->rule.zone,
                                      ghost->begun_s + 1, world->now_s);
-        uint64_t told = ghost->fired + ghost->missed;
-        if (told < least || told > most)
-            doom(world,
-                 "%s: %" PRIu64 " fired and %" PRIu64 " told, but %" PRIu64
-                 " to %" PRIu64 " instants",
-                 ghost->name, ghost->fired, ghost->missed, least, most);
+        uint64_t accounted = ghost->fired + ghost->missed;
+        if (accounted < least || accounted > most)
+            judge_fail(world,
+                       "%s: %" PRIu64 " fired and %" PRIu64
+                       " reported, but %" PRIu64 " to %" PRIu64 " instants",
+                       ghost->name, ghost->fired, ghost->missed, least, most);
     }
 }
 
@@ -223,13 +224,13 @@ static void start(struct world *world) {
         schedule_driver_new(world->store, &options, wall_from_s(world->now_s),
                             (struct boot){world->boot_s * NS_PER_S});
     if (!schedule_driver_start(world->driver, &err))
-        doom(world, "%s", err.text);
+        judge_fail(world, "%s", err.text);
 }
 
 /* Some submitted batches may not be committed, and some committed ones may not
  * have been answered. */
 static void crash(struct world *world) {
-    tell(world, "crash");
+    trace_line(world, "crash");
     turn(world);
     if (random_below(&world->random, 100) < 50) {
         store_memory_commit(world->store);
@@ -267,7 +268,7 @@ static struct store_batch *batch_of(struct world *world) {
 static void write(struct world *world, struct store_batch *batch) {
     struct err err = {0};
     if (!store_write(batch, &err))
-        doom(world, "%s", err.text);
+        judge_fail(world, "%s", err.text);
     store_batch_free(batch);
 }
 
@@ -315,7 +316,7 @@ static void run_jobs(struct world *world) {
     struct job *jobs;
     size_t count;
     if (!store_jobs(world->store, &list, &arena, &jobs, &count, NULL))
-        doom(world, "cannot read the jobs");
+        judge_fail(world, "cannot read the jobs");
     for (size_t i = 0; i < count; i++)
         if (is_first(world, jobs, i))
             step_job(world, &jobs[i]);
@@ -329,7 +330,7 @@ static const char *drawn(struct world *world, const char *const *words,
     return words[random_below(&world->random, count)];
 }
 
-static void define(struct world *world, struct ghost *ghost, bool again) {
+static void define(struct world *world, struct ghost *ghost, bool redefine) {
     static const char *const items[] = {
         "{\\\"epoch\\\": {\\\"period\\\": 1}}",
         "{\\\"epoch\\\": {\\\"period\\\": 7}}",
@@ -363,7 +364,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
     if (!schedule_spec_parse(span_of(ghost->spec), &arena, &spec, &err) ||
         !schedule_rule_make(&spec, span_of(ghost->name), world->seed, NULL,
                             &ghost->rule, &err))
-        doom(world, "%s", err.text);
+        judge_fail(world, "%s", err.text);
     arena_clear(&arena);
     struct schedule_row row = {
         .name = span_of(ghost->name),
@@ -373,11 +374,11 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
         .high_s = world->now_s,
     };
     struct store_batch *batch = batch_of(world);
-    schedule_row_set(batch, &row, again ? SCHEDULE_RENEW : SCHEDULE_ADD);
-    tell(world, "%s is %s", ghost->name, ghost->spec);
+    schedule_row_set(batch, &row, redefine ? SCHEDULE_RENEW : SCHEDULE_ADD);
+    trace_line(world, "%s is %s", ghost->name, ghost->spec);
     write(world, batch);
     ghost->begun_s = world->now_s;
-    ghost->changed = again;
+    ghost->changed = redefine;
 }
 
 static void pause_one(struct world *world, struct ghost *ghost) {
@@ -412,7 +413,7 @@ static void set_clock(struct world *world) {
         step = -step;
         world->went_back = true;
     }
-    tell(world, "the clock is set by %" PRId64, step);
+    trace_line(world, "the clock is set by %" PRId64, step);
     world->now_s += step;
     settle(world);
 }
@@ -420,16 +421,16 @@ static void set_clock(struct world *world) {
 static void act(struct world *world) {
     struct ghost *ghost =
         &world->ghosts[random_below(&world->random, SCHEDULES)];
-    uint64_t deed = random_below(&world->random, 100);
-    if (deed < 45)
+    uint64_t action = random_below(&world->random, 100);
+    if (action < 45)
         watch(world, 1 + (unsigned)random_below(&world->random, 40));
-    else if (deed < 55)
+    else if (action < 55)
         pass(world, 1 + (int64_t)random_below(&world->random, 500));
-    else if (deed < 80)
+    else if (action < 80)
         crash(world);
-    else if (deed < 90)
+    else if (action < 90)
         set_clock(world);
-    else if (deed < 95)
+    else if (action < 95)
         pause_one(world, ghost);
     else
         define(world, ghost, true);

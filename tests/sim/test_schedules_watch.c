@@ -156,11 +156,11 @@ static void compare(struct world *world) {
         world->our_count = world->their_count = 0;
         return;
     }
-    printf("not ok 1 - seed %" PRIu64 ": the timetable fires %zu, the watch "
+    printf("not ok 1 - seed %" PRIu64 ": the schedules fire %zu, the watch "
            "%zu\n",
            world->seed, world->our_count, world->their_count);
     for (size_t i = 0; i < world->our_count && i < 20; i++)
-        printf("# timetable %" PRId64 "\n", world->ours[i]);
+        printf("# schedules %" PRId64 "\n", world->ours[i]);
     for (size_t i = 0; i < world->their_count && i < 20; i++)
         printf("# watch     %" PRId64 "\n", world->theirs[i]);
     exit(1);
@@ -199,6 +199,6 @@ int main(int argc, char **argv) {
         run(world, seed);
     cron_zone_unref(world->zone);
     free(world);
-    printf("ok 1 - the_timetable_fires_what_the_watch_fires\n");
+    printf("ok 1 - schedules_fire_the_same_instants_as_the_watch\n");
     return 0;
 }

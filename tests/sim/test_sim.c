@@ -27,8 +27,8 @@
 static void run(uint64_t seed, const struct world_options *options) {
     struct world world;
     world_open(&world, seed, options);
-    unsigned deeds = 20 + (unsigned)random_below(&world.random, 60);
-    for (unsigned i = 0; i < deeds; i++) {
+    unsigned actions = 20 + (unsigned)random_below(&world.random, 60);
+    for (unsigned i = 0; i < actions; i++) {
         world_act(&world);
         if (random_below(&world.random, 100) < 60)
             world_settle(&world);
@@ -37,7 +37,7 @@ static void run(uint64_t seed, const struct world_options *options) {
     }
     if (!world_drain(&world)) {
         judge_over(&world);
-        world_fail(&world, "it does not drain");
+        world_fail(&world, "not all jobs end");
     }
     judge_over(&world);
     world_close(&world);
@@ -94,6 +94,7 @@ int main(int argc, char **argv) {
     printf("TAP version 13\n1..1\n");
     for (uint64_t seed = from; seed <= to; seed++)
         run(seed, &options);
-    printf("ok 1 seeds_%" PRIu64 "_to_%" PRIu64 "_break_no_rule\n", from, to);
+    printf("ok 1 seeds_%" PRIu64 "_to_%" PRIu64 "_violate_no_invariant\n", from,
+           to);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "store/simulated.h"
 
 /* Prints the events in the registry if --trace is given. */
-static void tell_history(const struct world *world) {
+static void show_history(const struct world *world) {
     struct arena arena = ARENA_INIT;
     struct store_event *events;
     size_t count;
@@ -32,7 +32,7 @@ void world_fail(const struct world *world, const char *format, ...) {
     printf("\n");
     fflush(stdout);
     va_end(args);
-    tell_history(world);
+    show_history(world);
     fflush(stdout);
     abort();
 }
@@ -76,7 +76,7 @@ static enum fate draw_fate(struct world *world, bool change) {
         return FATE_TEMPORARY;
     if (n < 90)
         return FATE_SIGNAL;
-    return n < 96 ? FATE_FOR_EVER : FATE_CANNOT;
+    return n < 96 ? FATE_FOREVER : FATE_CANNOT;
 }
 
 static size_t running(const struct world *world) {
@@ -94,7 +94,7 @@ static void process_begin(struct world *world, struct process *process) {
     int64_t most_ms = world->seed % 2 && chance(world, 80) ? 5 : 5000;
     process->ends =
         wall_add_ms(world->now, (int64_t)draw(world, (uint64_t)most_ms) + 1);
-    if (process->fate == FATE_FOR_EVER)
+    if (process->fate == FATE_FOREVER)
         process->ends = WALL_NEVER;
     if (process->change && !process->probe && process->fate == FATE_DONE)
         process->lands = wall_add_ms(
@@ -181,7 +181,7 @@ static void runner_release(void *ctx, uint64_t handle) {
 
 static struct span status_of(struct world *world,
                              const struct process *process) {
-    static char said[120];
+    static char status[120];
     struct ghost *ghost = world_ghost(world, span_of(process->id));
     if (process->probe)
         return ghost->landings > 0 ? SPAN("landed abc") : SPAN("not-landed");
@@ -190,7 +190,7 @@ static struct span status_of(struct world *world,
     if (process->landed)
         return SPAN("done abc");
     if (process->revert_count > 0 && !process->killed)
-        return world_revert_says(process);
+        return world_revert_status(process);
     if (process->killed)
         return SPAN("stopped");
     switch (process->fate) {
@@ -201,15 +201,15 @@ static struct span status_of(struct world *world,
     case FATE_FAILS:
         if (process->set_count == 1 || process->attempt % 2)
             return SPAN("conflict src/a.c");
-        snprintf(said, sizeof(said), "conflict %s: src/a.c",
+        snprintf(status, sizeof(status), "conflict %s: src/a.c",
                  process->sets[process->set_count - 1]->id);
-        return span_of(said);
+        return span_of(status);
     case FATE_TEMPORARY:
         return process->handle % 2 == 0
                    ? SPAN("temporary the repository is busy")
                    : SPAN("unavailable there is no git repository");
     case FATE_SIGNAL:
-    case FATE_FOR_EVER:
+    case FATE_FOREVER:
     case FATE_CANNOT:
     default:
         return (struct span){0};
@@ -334,9 +334,9 @@ void world_open(struct world *world, uint64_t seed,
         .seed = seed,
         .trace = options->trace,
         .lanes = options->lanes > 0 ? options->lanes : 1 + (unsigned)(seed % 3),
-        .meddled = !options->alone,
+        .others_write = !options->alone,
         .grouped = !options->ungrouped,
-        .regrets = options->rollbacks,
+        .rollback_percent = options->rollbacks,
         .apart = options->apart,
     };
     random_init(&world->random, seed);
@@ -353,7 +353,7 @@ void world_close(struct world *world) {
     scheduler_free(world->queue);
     store_close(world->store);
     while (map_next(&world->ghosts, &cursor, NULL, &value)) {
-        free(((struct ghost *)value)->turned);
+        free(((struct ghost *)value)->reverted);
         free(value);
     }
     map_clear(&world->ghosts);
@@ -430,8 +430,9 @@ static size_t draw_touches(struct world *world, struct ghost *ghost,
 static size_t draw_edges(struct world *world, struct ghost *ghost,
                          struct job_edge *edges) {
     /* If there are many rollbacks, many sets must have dependents. */
-    struct ghost *on =
-        world->regrets > 0 && chance(world, 60) ? world_pick_set(world) : NULL;
+    struct ghost *on = world->rollback_percent > 0 && chance(world, 60)
+                           ? world_pick_set(world)
+                           : NULL;
     if (on && on != ghost && !on->rollback && !on->group[0]) {
         snprintf(ghost->after, sizeof(ghost->after), "%s", on->id);
         edges[0] = (struct job_edge){EDGE_DEPENDENCY, span_of(ghost->after)};
@@ -647,9 +648,10 @@ void world_act(struct world *world) {
     struct arena arena = ARENA_INIT;
     uint64_t n = draw(world, 100);
     struct job *job;
-    if (n >= 94 || (world->regrets > 0 && chance(world, world->regrets)))
+    if (n >= 94 ||
+        (world->rollback_percent > 0 && chance(world, world->rollback_percent)))
         world_roll_back(world);
-    else if (world->regrets > 0 && chance(world, 5))
+    else if (world->rollback_percent > 0 && chance(world, 5))
         cancel_rollback(world);
     else if (n < 30)
         submit_change(world);
@@ -687,10 +689,10 @@ static struct wall next_end(const struct world *world) {
 
 /* Another process is faster: its write is committed before the scheduler's
  * latest decision. */
-static void meddle(struct world *world) {
+static void interfere(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job *job;
-    if (!world->meddled || world->calm || store_is_idle(world->store) ||
+    if (!world->others_write || world->calm || store_is_idle(world->store) ||
         !chance(world, 4))
         return;
     uint64_t n = draw(world, 10);
@@ -712,15 +714,15 @@ static struct wall settle_once(struct world *world) {
     struct err err;
     store_turn(world->store);
     if (!scheduler_turn(world->scheduler, world->now, &next, &err))
-        world_fail(world, "the scheduler gives up: %s", err.text);
+        world_fail(world, "the scheduler fails: %s", err.text);
     if (world->queue) {
         struct wall other;
         if (!scheduler_turn(world->queue, world->now, &other, &err))
-            world_fail(world, "the queue gives up: %s", err.text);
+            world_fail(world, "the queue fails: %s", err.text);
         if (other.ns < next.ns)
             next = other;
     }
-    meddle(world);
+    interfere(world);
     begin_waiting(world);
     return next;
 }
@@ -739,7 +741,7 @@ void world_settle(struct world *world) {
             }
         }
     }
-    world_fail(world, "it never comes to rest");
+    world_fail(world, "the world does not become idle");
 }
 
 void world_pass(struct world *world, int64_t most_ms) {
@@ -760,14 +762,14 @@ static struct store_tally count_jobs(struct world *world) {
     return tally;
 }
 
-static bool anything_lives(struct world *world) {
+static bool any_job_is_live(struct world *world) {
     struct store_tally tally = count_jobs(world);
     return tally.count[STATE_QUEUED] + tally.count[STATE_STAGED] +
                tally.count[STATE_PENDING] + tally.count[STATE_EXECUTING] >
            0;
 }
 
-static void lift_holds(struct world *world) {
+static void release_all(struct world *world) {
     struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATES_LIVE, .limit = 100000};
     struct job *jobs;
@@ -783,10 +785,10 @@ static void lift_holds(struct world *world) {
 
 static void calm_down(struct world *world) {
     if (count_jobs(world).held > 0)
-        lift_holds(world);
+        release_all(world);
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
-        if (process->fate != FATE_FOR_EVER)
+        if (process->fate != FATE_FOREVER)
             continue;
         process->fate = FATE_DONE;
         process->ends = wall_add_ms(world->now, 1000);
@@ -798,10 +800,10 @@ static void calm_down(struct world *world) {
 bool world_drain(struct world *world) {
     world->calm = true;
     world_settle(world); /* finish what is under way */
-    for (unsigned i = 0; i < 20000 && anything_lives(world); i++) {
+    for (unsigned i = 0; i < 20000 && any_job_is_live(world); i++) {
         calm_down(world); /* also jobs that a rollback has just restored */
         world_settle(world);
         world_pass(world, 3600000);
     }
-    return !anything_lives(world);
+    return !any_job_is_live(world);
 }

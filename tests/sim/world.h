@@ -17,8 +17,8 @@ enum fate {
     FATE_DONE,
     FATE_FAILS,
     FATE_TEMPORARY,
-    FATE_SIGNAL,   /* dies of a signal that the program did not send */
-    FATE_FOR_EVER, /* runs until it is killed */
+    FATE_SIGNAL,  /* dies of a signal that the program did not send */
+    FATE_FOREVER, /* runs until it is killed */
     FATE_CANNOT,
     FATE_CONFLICT /* change sets only */
 };
@@ -56,8 +56,8 @@ struct ghost {
      * effect. */
     bool effect, rollback;
     struct ghost *out_by; /* the rollback that put it out of effect */
-    struct ghost **turned;
-    size_t turned_count;
+    struct ghost **reverted;
+    size_t reverted_count;
 };
 
 struct world {
@@ -73,10 +73,10 @@ struct world {
     unsigned lanes;
     unsigned groups, group_left, group_want; /* the group that is arriving */
     unsigned crashes, rollbacks;
-    bool calm;        /* faults have stopped */
-    bool meddled;     /* other processes write between decision and commit */
-    bool grouped;     /* some sets land together */
-    unsigned regrets; /* percentage of additional actions: rollbacks */
+    bool calm;         /* faults have stopped */
+    bool others_write; /* other processes write between decision and commit */
+    bool grouped;      /* some sets land together */
+    unsigned rollback_percent; /* percentage of additional actions: rollbacks */
     bool trace;
     uint64_t seed;
 };
@@ -112,7 +112,7 @@ struct ghost *world_pick_set(struct world *world); /* NULL if there is none */
 void world_revert_begins(struct world *world, struct process *process,
                          const struct run_start *order);
 void world_revert_lands(struct world *world, struct process *process);
-struct span world_revert_says(const struct process *process);
+struct span world_revert_status(const struct process *process);
 void world_admit(struct world *world, struct ghost *ghost, struct job *job,
                  const struct job_edge *edges, size_t edge_count,
                  const struct job_touch *touches, size_t touch_count,

@@ -62,7 +62,7 @@ void world_revert_begins(struct world *world, struct process *process,
     for (size_t i = 0; i < order->member_count; i++) {
         process->reverts[i] = world_ghost(world, order->members[i].id);
         if (!process->reverts[i])
-            world_fail(world, "a rollback of what was never there");
+            world_fail(world, "a rollback of an unknown set");
         /* Everything that landed is on the target, and no member runs. */
         if (process->reverts[i]->live > 0)
             world_fail(world, "%s is reverted while it runs",
@@ -73,13 +73,14 @@ void world_revert_begins(struct world *world, struct process *process,
 /* Puts a set into or out of effect, as on a branch: only the rollback that put
  * it out of effect can put it back. The sets that a rollback put out of effect
  * come back in the reverse order. */
-static bool turn(struct ghost *ghost, struct ghost *by, bool in) {
+static bool set_effect(struct ghost *ghost, struct ghost *by, bool in) {
     if (in ? ghost->out_by != by : !ghost->effect)
         return false;
     ghost->effect = in;
     ghost->out_by = in ? NULL : by;
-    for (size_t i = 0; i < ghost->turned_count; i++)
-        turn(ghost->turned[in ? i : ghost->turned_count - 1 - i], ghost, !in);
+    for (size_t i = 0; i < ghost->reverted_count; i++)
+        set_effect(ghost->reverted[in ? i : ghost->reverted_count - 1 - i],
+                   ghost, !in);
     return true;
 }
 
@@ -87,20 +88,20 @@ void world_revert_lands(struct world *world, struct process *process) {
     struct ghost *ghost = world_ghost(world, span_of(process->id));
     if (process->revert_count == 0)
         return;
-    ghost->turned = mem_alloc(process->revert_count * sizeof(struct ghost *));
+    ghost->reverted = mem_alloc(process->revert_count * sizeof(struct ghost *));
     /* A rollback that reverted nothing has no effect that could be undone. */
     for (size_t i = 0; i < process->revert_count; i++)
         if (!process->reverts[i]->effect &&
             !(process->reverts[i]->rollback &&
               process->reverts[i]->landings == 0))
-            world_fail(world, "%s is turned out twice",
+            world_fail(world, "%s is put out of effect twice",
                        process->reverts[i]->id);
     for (size_t i = 0; i < process->revert_count; i++)
-        if (turn(process->reverts[i], ghost, false))
-            ghost->turned[ghost->turned_count++] = process->reverts[i];
+        if (set_effect(process->reverts[i], ghost, false))
+            ghost->reverted[ghost->reverted_count++] = process->reverts[i];
 }
 
-struct span world_revert_says(const struct process *process) {
+struct span world_revert_status(const struct process *process) {
     switch (process->fate) {
     case FATE_CONFLICT:
     case FATE_FAILS:
@@ -112,7 +113,7 @@ struct span world_revert_says(const struct process *process) {
     case FATE_DONE:
         return SPAN("already-landed abc");
     case FATE_SIGNAL:
-    case FATE_FOR_EVER:
+    case FATE_FOREVER:
     case FATE_CANNOT:
     default:
         return (struct span){0};

@@ -45,8 +45,7 @@ static void the_owner_and_root_are_admin(void **state) {
     assert_false(access_has_role(&shared, MEMBER, ACCESS_VIEWER));
 }
 
-static void
-members_of_the_group_share_the_base_but_are_no_operators(void **state) {
+static void group_members_share_the_base_but_are_not_operators(void **state) {
     (void)state;
     static const uint32_t others = OWNER;
     struct access_actor member = access_actor_make(&shared, MEMBER, true);
@@ -64,7 +63,7 @@ static void a_group_counts_only_if_the_base_has_one(void **state) {
     assert_false(access_allows(&shared, &actor, viewer, NULL, NULL));
 }
 
-static void an_unknown_caller_is_nobody_whatever_uid_it_carries(void **state) {
+static void an_unknown_caller_has_no_role_whatever_its_uid(void **state) {
     (void)state;
     struct access_actor actor = {.uid = OWNER, .role = ACCESS_ADMIN};
     assert_true(access_allows(&alone, &actor, needs[0], NULL, NULL));
@@ -117,7 +116,7 @@ static enum access_role role_of_command(const char *name) {
     return ACCESS_ROLES;
 }
 
-static void commands_need_the_role_that_they_are_documented_for(void **state) {
+static void commands_need_the_documented_role(void **state) {
     (void)state;
     assert_int_equal(role_of_command("version"), ACCESS_NOBODY);
     assert_int_equal(role_of_command("list"), ACCESS_VIEWER);
@@ -130,13 +129,12 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lesser_role_is_refused),
         cmocka_unit_test(the_owner_and_root_are_admin),
-        cmocka_unit_test(
-            members_of_the_group_share_the_base_but_are_no_operators),
+        cmocka_unit_test(group_members_share_the_base_but_are_not_operators),
         cmocka_unit_test(a_group_counts_only_if_the_base_has_one),
-        cmocka_unit_test(an_unknown_caller_is_nobody_whatever_uid_it_carries),
+        cmocka_unit_test(an_unknown_caller_has_no_role_whatever_its_uid),
         cmocka_unit_test(a_refusal_says_who_has_the_role),
         cmocka_unit_test(each_command_refuses_each_lesser_role),
-        cmocka_unit_test(commands_need_the_role_that_they_are_documented_for),
+        cmocka_unit_test(commands_need_the_documented_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

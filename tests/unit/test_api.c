@@ -17,7 +17,7 @@ static int teardown(void **state) {
 }
 
 /* Fills in the placeholders of a path from the route table. */
-static char *filled(const char *path) {
+static char *path_fill(const char *path) {
     struct text text = TEXT_INIT;
     for (const char *c = path; *c != '\0'; c++) {
         if (*c != '{') {
@@ -36,7 +36,7 @@ static void every_route_is_reached_by_its_own_path(void **state) {
         struct api_route route = serve_tables.routes[i];
         if (strcmp(route.path, "/api/v1/wait") == 0)
             continue; /* waits */
-        char *uri = filled(route.path);
+        char *uri = path_fill(route.path);
         struct answer answer = ask(&asking, route.method, uri, NULL);
         assert_false(answer_has(&answer, "no resource"));
         assert_int_not_equal(answer.status, 405);
@@ -50,7 +50,7 @@ static void an_unknown_caller_gets_only_health_checks(void **state) {
     asking_become(&asking, 4711);
     for (size_t i = 0; i < serve_tables.route_count; i++) {
         struct api_route route = serve_tables.routes[i];
-        char *uri = filled(route.path);
+        char *uri = path_fill(route.path);
         struct answer answer = ask(&asking, route.method, uri, NULL);
         if (route.need.role == ACCESS_NOBODY)
             assert_int_equal(answer.status, 200);
@@ -77,7 +77,8 @@ static void root_may_do_everything(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 201);
 }
 
-static void a_group_member_may_only_when_the_base_has_a_group(void **state) {
+static void
+a_group_member_has_access_only_if_the_base_has_a_group(void **state) {
     (void)state;
     asking.actor = access_actor_make(&asking.access, 4711, true);
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
@@ -93,7 +94,7 @@ static void every_route_refuses_each_lesser_role(void **state) {
     (void)state;
     for (size_t i = 0; i < serve_tables.route_count; i++) {
         struct api_route route = serve_tables.routes[i];
-        char *uri = filled(route.path);
+        char *uri = path_fill(route.path);
         for (unsigned role = 0; role < ACCESS_ROLES; role++) {
             bool enough = role >= (unsigned)route.need.role;
             if (enough && strcmp(route.path, "/api/v1/wait") == 0)
@@ -123,7 +124,7 @@ static void a_refusal_names_the_role_and_who_has_it(void **state) {
     answer_clear(&answer);
 }
 
-static void a_submitter_commands_only_his_own_jobs(void **state) {
+static void a_submitter_can_change_only_his_own_jobs(void **state) {
     (void)state;
     static const char *const verbs[] = {"hold", "release", "cancel", "retry"};
     become_role(4711, ACCESS_SUBMITTER);
@@ -140,7 +141,7 @@ static void a_submitter_commands_only_his_own_jobs(void **state) {
     }
 }
 
-static void a_bulk_command_passes_over_the_jobs_of_others(void **state) {
+static void a_bulk_command_skips_the_jobs_of_others(void **state) {
     (void)state;
     static const char hold[] =
         "{\"verb\":\"hold\",\"filter\":\"state:open\",\"dry_run\":true}";
@@ -156,7 +157,7 @@ static void a_bulk_command_passes_over_the_jobs_of_others(void **state) {
     answer_clear(&answer);
 }
 
-static void the_document_names_every_route(void **state) {
+static void the_openapi_document_lists_every_route(void **state) {
     (void)state;
     struct answer answer = ask(&asking, API_GET, "/api/v1/openapi.json", NULL);
     struct json_value document;
@@ -189,7 +190,7 @@ static void an_error_is_a_problem_document(void **state) {
     answer_clear(&answer);
 }
 
-static void wrong_requests_are_distinguished(void **state) {
+static void each_invalid_request_gets_its_own_error(void **state) {
     (void)state;
     ask_expect(&asking, API_GET, "/nothing/here", NULL, 404);
     ask_expect(&asking, API_GET, "", NULL, 404);
@@ -205,7 +206,7 @@ static void wrong_requests_are_distinguished(void **state) {
     ask_expect(&asking, API_GET, "/api/v1/wait", NULL, 400);
 }
 
-static void a_misspelt_parameter_is_refused_with_the_right_one(void **state) {
+static void a_misspelt_parameter_gets_a_suggestion(void **state) {
     (void)state;
     struct answer answer =
         ask(&asking, API_GET, "/api/v1/jobs?filer=state:failed", NULL);
@@ -250,13 +251,13 @@ int main(void) {
         TEST(root_may_do_everything),
         TEST(every_route_refuses_each_lesser_role),
         TEST(a_refusal_names_the_role_and_who_has_it),
-        TEST(a_submitter_commands_only_his_own_jobs),
-        TEST(a_bulk_command_passes_over_the_jobs_of_others),
-        TEST(a_group_member_may_only_when_the_base_has_a_group),
-        TEST(the_document_names_every_route),
+        TEST(a_submitter_can_change_only_his_own_jobs),
+        TEST(a_bulk_command_skips_the_jobs_of_others),
+        TEST(a_group_member_has_access_only_if_the_base_has_a_group),
+        TEST(the_openapi_document_lists_every_route),
         TEST(an_error_is_a_problem_document),
-        TEST(wrong_requests_are_distinguished),
-        TEST(a_misspelt_parameter_is_refused_with_the_right_one),
+        TEST(each_invalid_request_gets_its_own_error),
+        TEST(a_misspelt_parameter_gets_a_suggestion),
         TEST(a_body_that_is_too_long_is_refused),
         TEST(a_call_closed_early_leaves_nothing_behind),
     };

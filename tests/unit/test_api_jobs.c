@@ -65,7 +65,7 @@ static void a_job_without_an_id_gets_one(void **state) {
     answer_clear(&two);
 }
 
-static void the_same_submission_twice_is_one_job(void **state) {
+static void the_same_submission_twice_creates_one_job(void **state) {
     (void)state;
     const char *body = "{\"id\":\"a1\",\"command\":[\"true\"]}";
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
@@ -78,7 +78,7 @@ static void the_same_submission_twice_is_one_job(void **state) {
     answer_clear(&answer);
 }
 
-static void an_id_is_taken_for_ever(void **state) {
+static void an_id_can_never_be_used_again(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -88,7 +88,7 @@ static void an_id_is_taken_for_ever(void **state) {
                "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
 }
 
-static void a_request_with_a_key_sent_twice_is_one_job(void **state) {
+static void a_request_repeated_with_its_key_creates_one_job(void **state) {
     (void)state;
     const char *body = "{\"command\":[\"true\"]}";
     asking.key = "k-1";
@@ -104,7 +104,7 @@ static void a_request_with_a_key_sent_twice_is_one_job(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
 }
 
-static void a_submission_that_is_none_is_refused(void **state) {
+static void an_invalid_submission_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
         "",
@@ -125,7 +125,7 @@ static void a_submission_that_is_none_is_refused(void **state) {
     ask_expect(&asking, API_GET, "/api/v1/jobs/@last", NULL, 404);
 }
 
-static void a_batch_answers_each_line_in_its_place(void **state) {
+static void a_batch_answers_its_lines_in_order(void **state) {
     (void)state;
     struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch",
                                "{\"id\":\"b1\",\"command\":[\"true\"]}\n"
@@ -147,7 +147,7 @@ static void a_batch_answers_each_line_in_its_place(void **state) {
     answer_clear(&answer);
 }
 
-static void a_batch_of_nothing_is_answered_with_nothing(void **state) {
+static void an_empty_batch_gets_an_empty_answer(void **state) {
     (void)state;
     struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "");
     assert_int_equal(answer.status, 200);
@@ -155,7 +155,7 @@ static void a_batch_of_nothing_is_answered_with_nothing(void **state) {
     answer_clear(&answer);
 }
 
-static void empty_lines_of_a_batch_are_answered_too(void **state) {
+static void empty_lines_of_a_batch_are_answered(void **state) {
     (void)state;
     struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "\n\n");
     assert_int_equal(answer.status, 200);
@@ -177,7 +177,7 @@ static size_t lines_of(const struct answer *answer) {
     return lines;
 }
 
-static void a_list_of_many_comes_in_pages(void **state) {
+static void a_long_list_comes_in_pages(void **state) {
     (void)state;
     struct text body = TEXT_INIT;
     for (int i = 0; i < 3000; i++)
@@ -237,7 +237,7 @@ static void a_list_is_filtered(void **state) {
     }
 }
 
-static void a_line_of_a_list_has_what_is_promised(void **state) {
+static void a_list_line_has_the_documented_members(void **state) {
     (void)state;
     static const char *const members[] = {
         "id", "kind", "class", "state", "since", "target", "reason", "attempt"};
@@ -291,7 +291,7 @@ static void a_failed_job_can_be_retried(void **state) {
     answer_clear(&answer);
 }
 
-static void a_set_that_must_wait_is_queued_again(void **state) {
+static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
                "{\"id\":\"a1\",\"command\":[\"x\"],\"touches\":[\"k\"]}", 201);
@@ -301,7 +301,7 @@ static void a_set_that_must_wait_is_queued_again(void **state) {
     expect_state("a1", "Q");
 }
 
-static void a_change_set_is_never_tried_again(void **state) {
+static void a_change_set_cannot_be_retried(void **state) {
     (void)state;
     struct job job = {.id = SPAN("C1"),
                       .kind = JOB_CHANGE,
@@ -326,7 +326,7 @@ static void a_change_set_is_never_tried_again(void **state) {
     answer_clear(&answer);
 }
 
-static void a_hold_is_lifted_by_release(void **state) {
+static void release_removes_a_hold(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/release", NULL, 409);
@@ -341,7 +341,7 @@ static void a_hold_is_lifted_by_release(void **state) {
     answer_clear(&answer);
 }
 
-static void a_command_about_an_unknown_job_is_rejected(void **state) {
+static void a_command_for_an_unknown_job_is_rejected(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs/nobody/cancel", NULL, 404);
     submit("a1");
@@ -353,7 +353,7 @@ static void a_command_about_an_unknown_job_is_rejected(void **state) {
     expect_state("a1", "P");
 }
 
-static void a_bulk_command_needs_the_expected_number_of_jobs(void **state) {
+static void a_bulk_command_is_refused_if_the_count_differs(void **state) {
     (void)state;
     for (int i = 0; i < 1200; i++) {
         char id[16];
@@ -385,7 +385,7 @@ static void a_bulk_command_needs_the_expected_number_of_jobs(void **state) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void waiting_ends_when_all_have_ended(void **state) {
+static void waiting_ends_when_all_jobs_have_ended(void **state) {
     (void)state;
     struct answer answer;
     submit("a1");
@@ -407,7 +407,7 @@ static void waiting_ends_when_all_have_ended(void **state) {
     answer_clear(&answer);
 }
 
-static void waiting_for_what_has_ended_ends_at_once(void **state) {
+static void waiting_for_an_ended_job_ends_at_once(void **state) {
     (void)state;
     submit("a1");
     asking_live(&asking, "a1", "XD", 0);
@@ -415,14 +415,14 @@ static void waiting_for_what_has_ended_ends_at_once(void **state) {
     ask_expect(&asking, API_GET, "/api/v1/wait?id=nobody", NULL, 404);
 }
 
-static void waiting_gives_up_when_its_time_is_over(void **state) {
+static void waiting_ends_at_its_timeout(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_GET, "/api/v1/wait?id=a1&timeout=0", NULL, 504);
     ask_expect(&asking, API_GET, "/api/v1/wait?id=a1&timeout=soon", NULL, 400);
 }
 
-static void a_waiter_may_leave(void **state) {
+static void a_client_may_disconnect_while_it_waits(void **state) {
     (void)state;
     struct answer answer;
     submit("a1");
@@ -433,7 +433,7 @@ static void a_waiter_may_leave(void **state) {
 
 /* ---- events -------------------------------------------------------------- */
 
-static void events_come_as_they_happen(void **state) {
+static void events_are_sent_as_they_happen(void **state) {
     (void)state;
     struct answer answer;
     ask_open(&asking, API_GET, "/api/v1/events?follow=1", NULL, &answer);
@@ -450,7 +450,7 @@ static void events_come_as_they_happen(void **state) {
     answer_clear(&answer);
 }
 
-static void events_go_on_where_a_listener_left(void **state) {
+static void a_reader_can_resume_where_it_left_off(void **state) {
     (void)state;
     submit("a1");
     submit("a2");
@@ -511,30 +511,30 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_submission_is_answered_after_its_commit),
         TEST(a_job_without_an_id_gets_one),
-        TEST(the_same_submission_twice_is_one_job),
-        TEST(an_id_is_taken_for_ever),
-        TEST(a_request_with_a_key_sent_twice_is_one_job),
-        TEST(a_submission_that_is_none_is_refused),
-        TEST(a_batch_answers_each_line_in_its_place),
-        TEST(a_batch_of_nothing_is_answered_with_nothing),
-        TEST(empty_lines_of_a_batch_are_answered_too),
-        TEST(a_list_of_many_comes_in_pages),
+        TEST(the_same_submission_twice_creates_one_job),
+        TEST(an_id_can_never_be_used_again),
+        TEST(a_request_repeated_with_its_key_creates_one_job),
+        TEST(an_invalid_submission_is_refused),
+        TEST(a_batch_answers_its_lines_in_order),
+        TEST(an_empty_batch_gets_an_empty_answer),
+        TEST(empty_lines_of_a_batch_are_answered),
+        TEST(a_long_list_comes_in_pages),
         TEST(a_list_is_filtered),
-        TEST(a_line_of_a_list_has_what_is_promised),
+        TEST(a_list_line_has_the_documented_members),
         TEST(a_waiting_job_is_cancelled_at_once),
         TEST(cancelling_a_running_job_asks_it_to_end),
         TEST(a_failed_job_can_be_retried),
-        TEST(a_set_that_must_wait_is_queued_again),
-        TEST(a_change_set_is_never_tried_again),
-        TEST(a_hold_is_lifted_by_release),
-        TEST(a_command_about_an_unknown_job_is_rejected),
-        TEST(a_bulk_command_needs_the_expected_number_of_jobs),
-        TEST(waiting_ends_when_all_have_ended),
-        TEST(waiting_for_what_has_ended_ends_at_once),
-        TEST(waiting_gives_up_when_its_time_is_over),
-        TEST(a_waiter_may_leave),
-        TEST(events_come_as_they_happen),
-        TEST(events_go_on_where_a_listener_left),
+        TEST(a_retried_job_that_must_wait_is_queued_again),
+        TEST(a_change_set_cannot_be_retried),
+        TEST(release_removes_a_hold),
+        TEST(a_command_for_an_unknown_job_is_rejected),
+        TEST(a_bulk_command_is_refused_if_the_count_differs),
+        TEST(waiting_ends_when_all_jobs_have_ended),
+        TEST(waiting_for_an_ended_job_ends_at_once),
+        TEST(waiting_ends_at_its_timeout),
+        TEST(a_client_may_disconnect_while_it_waits),
+        TEST(events_are_sent_as_they_happen),
+        TEST(a_reader_can_resume_where_it_left_off),
         TEST(relations_are_listed_from_both_ends),
         TEST(why_names_what_holds_a_job_back),
     };

@@ -56,7 +56,7 @@ static void make_wide(void) {
 
 /* ---- an answer read in pieces -------------------------------------------- */
 
-struct tale {
+struct reply {
     struct text text;
     unsigned pieces; /* other requests are answered between them */
 };
@@ -77,23 +77,23 @@ static struct api_call *open_call(const char *uri) {
     return call;
 }
 
-static void hear(const char *uri, struct tale *ret_tale) {
+static void reply_read(const char *uri, struct reply *ret_reply) {
     struct api_call *call = open_call(uri);
     struct span piece;
-    *ret_tale = (struct tale){.text = TEXT_INIT};
+    *ret_reply = (struct reply){.text = TEXT_INIT};
     while (api_call_read(call, &piece)) {
         assert_true(piece.len < PIECE_BYTES);
-        text_addspan(&ret_tale->text, piece);
+        text_addspan(&ret_reply->text, piece);
         api_call_skip(call, piece.len);
-        ret_tale->pieces++;
+        ret_reply->pieces++;
         (void)api_turn(asking.api);
         ask_another();
     }
     api_call_close(call);
 }
 
-static size_t lines_with(const struct tale *tale, const char *part) {
-    struct span rest = text_span(&tale->text), line;
+static size_t lines_with(const struct reply *reply, const char *part) {
+    struct span rest = text_span(&reply->text), line;
     size_t count = 0;
     while (rest.len > 0 && span_cut(&rest, '\n', &line))
         count += memmem(line.p, line.len, part, strlen(part)) != NULL;
@@ -102,14 +102,15 @@ static size_t lines_with(const struct tale *tale, const char *part) {
 
 /* ---- the tests ----------------------------------------------------------- */
 
-static void others_are_answered_while_a_deep_tree_is_listed(void **state) {
+static void
+other_requests_are_answered_while_a_deep_tree_is_listed(void **state) {
     (void)state;
-    struct tale tale;
+    struct reply reply;
     struct span rest, line;
     make_deep();
-    hear("/api/v1/jobs/n9999/depends?tree=1", &tale);
-    assert_true(tale.pieces > 4);
-    rest = text_span(&tale.text);
+    reply_read("/api/v1/jobs/n9999/depends?tree=1", &reply);
+    assert_true(reply.pieces > 4);
+    rest = text_span(&reply.text);
     for (int i = 0; i < DEEP; i++) {
         char want[100];
         snprintf(want, sizeof(want),
@@ -119,20 +120,21 @@ static void others_are_answered_while_a_deep_tree_is_listed(void **state) {
             fail_msg("line %d is %.*s", i, (int)line.len, line.p);
     }
     assert_int_equal(rest.len, 0);
-    text_clear(&tale.text);
+    text_clear(&reply.text);
 }
 
-static void others_are_answered_while_a_wide_tree_is_listed(void **state) {
+static void
+other_requests_are_answered_while_a_wide_tree_is_listed(void **state) {
     (void)state;
-    struct tale tale;
+    struct reply reply;
     make_wide();
-    hear("/api/v1/jobs/root/dependents?tree=1", &tale);
-    assert_true(tale.pieces > 4);
-    assert_int_equal(lines_with(&tale, "\"depth\":0"), 1);
-    assert_int_equal(lines_with(&tale, "\"depth\":1,\"of\":\"root\""), WIDE);
-    assert_int_equal(lines_with(&tale, "{\"id\":\"last\",\"depth\":2"), WIDE);
-    assert_int_equal(lines_with(&tale, "\"again\":true"), WIDE - 1);
-    text_clear(&tale.text);
+    reply_read("/api/v1/jobs/root/dependents?tree=1", &reply);
+    assert_true(reply.pieces > 4);
+    assert_int_equal(lines_with(&reply, "\"depth\":0"), 1);
+    assert_int_equal(lines_with(&reply, "\"depth\":1,\"of\":\"root\""), WIDE);
+    assert_int_equal(lines_with(&reply, "{\"id\":\"last\",\"depth\":2"), WIDE);
+    assert_int_equal(lines_with(&reply, "\"again\":true"), WIDE - 1);
+    text_clear(&reply.text);
 }
 
 static void each_neighbour_is_listed_once(void **state) {
@@ -141,17 +143,17 @@ static void each_neighbour_is_listed_once(void **state) {
     make_wide();
     for (size_t i = 0; i < COUNT(questions); i++) {
         char uri[100];
-        struct tale tale;
+        struct reply reply;
         snprintf(uri, sizeof(uri), "/api/v1/jobs/%s", questions[i]);
-        hear(uri, &tale);
-        assert_true(tale.pieces > 2);
-        assert_int_equal(lines_with(&tale, "\"id\":"), WIDE);
+        reply_read(uri, &reply);
+        assert_true(reply.pieces > 2);
+        assert_int_equal(lines_with(&reply, "\"id\":"), WIDE);
         for (int k = 0; k < WIDE; k += 97) {
             char want[40];
             snprintf(want, sizeof(want), "\"id\":\"w%d\"", k);
-            assert_int_equal(lines_with(&tale, want), 1);
+            assert_int_equal(lines_with(&reply, want), 1);
         }
-        text_clear(&tale.text);
+        text_clear(&reply.text);
     }
 }
 
@@ -166,8 +168,8 @@ static void a_client_may_disconnect_while_a_tree_is_listed(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(others_are_answered_while_a_deep_tree_is_listed),
-        TEST(others_are_answered_while_a_wide_tree_is_listed),
+        TEST(other_requests_are_answered_while_a_deep_tree_is_listed),
+        TEST(other_requests_are_answered_while_a_wide_tree_is_listed),
         TEST(each_neighbour_is_listed_once),
         TEST(a_client_may_disconnect_while_a_tree_is_listed),
     };

@@ -41,7 +41,7 @@ static void a_schedule_is_added_listed_and_removed(void **state) {
     ask_expect(&asking, API_POST, NIGHTLY "/remove", "", 404);
 }
 
-static void the_same_again_is_the_same_and_another_is_refused(void **state) {
+static void a_schedule_is_replaced_only_on_request(void **state) {
     (void)state;
     ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
     struct answer again = ask(&asking, API_PUT, NIGHTLY, SPEC);
@@ -54,7 +54,7 @@ static void the_same_again_is_the_same_and_another_is_refused(void **state) {
     expect_list("\"item\":\"@daily\"");
 }
 
-static void wrong_schedules_are_rejected_with_a_reason(void **state) {
+static void invalid_schedules_are_rejected_with_a_reason(void **state) {
     static const struct {
         const char *uri, *body, *part;
     } cases[] = {
@@ -90,7 +90,7 @@ static void wrong_schedules_are_rejected_with_a_reason(void **state) {
     }
 }
 
-static void run_makes_a_job_that_knows_where_it_is_from(void **state) {
+static void run_creates_a_job_that_names_its_schedule(void **state) {
     (void)state;
     ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
     ask_expect(&asking, API_POST, NIGHTLY "/run", "", 200);
@@ -104,7 +104,7 @@ static void run_makes_a_job_that_knows_where_it_is_from(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/schedules/nihgtly/run", "", 404);
 }
 
-static void a_paused_one_has_no_next(void **state) {
+static void a_paused_schedule_has_no_next_run(void **state) {
     (void)state;
     ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
     ask_expect(&asking, API_POST, NIGHTLY "/pause", "", 200);
@@ -141,7 +141,7 @@ static void a_schedule_added_by_the_api_fires(void **state) {
     schedule_driver_free(driver);
 }
 
-static struct schedule_driver *schedule_driver_of(struct wall now) {
+static struct schedule_driver *driver_started_at(struct wall now) {
     struct schedule_driver_options options = {.host = SPAN("here")};
     struct err err = {0};
     struct schedule_driver *driver =
@@ -152,20 +152,20 @@ static struct schedule_driver *schedule_driver_of(struct wall now) {
 }
 
 /* Nothing starts the job, and the driver that created it is gone by then. */
-static void what_waits_past_its_deadline_is_terminated(void **state) {
+static void a_job_that_waits_past_its_deadline_is_terminated(void **state) {
     struct wall next;
     (void)state;
     ask_expect(&asking, API_PUT, NIGHTLY,
                "{\"item\":{\"epoch\":{\"period\":1000}},\"max_shift\":0,"
                "\"deadline\":5,\"job\":{\"command\":[\"true\"]}}",
                200);
-    struct schedule_driver *driver = schedule_driver_of(asking.now);
+    struct schedule_driver *driver = driver_started_at(asking.now);
     schedule_driver_turn(driver, asking.now, (struct boot){0}, &next);
     struct wall due = next;
     schedule_driver_turn(driver, due, (struct boot){0}, &next);
     store_turn(asking.store);
     schedule_driver_free(driver);
-    driver = schedule_driver_of(wall_add_ms(due, 2000));
+    driver = driver_started_at(wall_add_ms(due, 2000));
     schedule_driver_turn(driver, wall_add_ms(due, 5000), (struct boot){0},
                          &next);
     store_turn(asking.store);
@@ -186,16 +186,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_schedule_is_added_listed_and_removed,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_schedule_is_replaced_only_on_request,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
-            the_same_again_is_the_same_and_another_is_refused, setup, teardown),
+            invalid_schedules_are_rejected_with_a_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            wrong_schedules_are_rejected_with_a_reason, setup, teardown),
+            run_creates_a_job_that_names_its_schedule, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_paused_schedule_has_no_next_run,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
-            run_makes_a_job_that_knows_where_it_is_from, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_paused_one_has_no_next, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            what_waits_past_its_deadline_is_terminated, setup, teardown),
+            a_job_that_waits_past_its_deadline_is_terminated, setup, teardown),
         cmocka_unit_test_setup_teardown(a_schedule_added_by_the_api_fires,
                                         setup, teardown),
     };

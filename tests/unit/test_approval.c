@@ -81,7 +81,7 @@ static void a_policy_applies_by_class_target_and_path(void **state) {
     assert_true(applies(&policy, &subject));
 }
 
-static void the_submitter_never_approves_himself(void **state) {
+static void submitters_cannot_approve_their_own_sets(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 1};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
@@ -104,7 +104,7 @@ static void one_person_counts_once(void **state) {
     assert_int_equal(judge(&policy, &subject, twice, 3), APPROVAL_ENOUGH);
 }
 
-static void an_approval_needs_the_role_of_its_policy(void **state) {
+static void an_approver_needs_the_role_that_the_policy_names(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 1, .role = SPAN("operator")};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
@@ -128,7 +128,7 @@ static void an_approval_expires(void **state) {
     assert_int_equal(judge(&policy, &subject, &old, 1), APPROVAL_ENOUGH);
 }
 
-static void a_ticket_comes_with_the_set_or_with_an_approval(void **state) {
+static void the_set_or_an_approval_may_carry_the_ticket(void **state) {
     (void)state;
     struct approval_policy policy = {.name = SPAN("prod"),
                                      .ticket = SPAN("OPS-*")};
@@ -149,7 +149,7 @@ static void a_ticket_comes_with_the_set_or_with_an_approval(void **state) {
     assert_int_equal(judge(&policy, &subject, NULL, 0), APPROVAL_ENOUGH);
 }
 
-static void the_hardest_policy_decides(void **state) {
+static void the_strictest_policy_decides(void **state) {
     (void)state;
     struct approval_policy policies[] = {
         {.count = 1, .late = true}, {.count = 1}, {.count = 1, .refuse = true}};
@@ -163,7 +163,7 @@ static void the_hardest_policy_decides(void **state) {
     }
 }
 
-static void one_person_is_one_by_command_and_by_signature(void **state) {
+static void a_person_who_commands_and_signs_counts_once(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 2};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
@@ -191,8 +191,7 @@ static void one_person_is_one_by_command_and_by_signature(void **state) {
     assert_false(approval_may(&policy, 1, &subject, &bob, now));
 }
 
-static void unsigned_approvals_do_not_count_for_a_policy_that_wants_signed_ones(
-    void **state) {
+static void a_policy_may_require_signed_approvals(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct approval_policy policy = {
@@ -208,7 +207,7 @@ static void unsigned_approvals_do_not_count_for_a_policy_that_wants_signed_ones(
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
 }
 
-static void a_role_may_name_who_signs_beside_operators(void **state) {
+static void a_role_may_list_signers_besides_operators(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 1,
                                      .role = SPAN("operator, user:bob@x")};
@@ -221,7 +220,7 @@ static void a_role_may_name_who_signs_beside_operators(void **state) {
     assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_HOLD);
 }
 
-static void an_approval_may_say_itself_how_long_it_counts(void **state) {
+static void an_approval_may_set_its_own_expiry(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 1, .ticket = SPAN("OPS-*")};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
@@ -250,7 +249,7 @@ static void an_expired_approval_may_be_given_again(void **state) {
         approval_is_repeat(policies, 1, &subject, &old, 1, &more, now));
 }
 
-static void a_late_approval_is_owed_for_the_shortest_time(void **state) {
+static void the_late_approval_that_is_due_first_is_owed(void **state) {
     (void)state;
     struct approval_policy policies[] = {
         {.count = 1, .late = true, .within_ms = 3000},
@@ -278,19 +277,18 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_match_paths),
         cmocka_unit_test(a_policy_applies_by_class_target_and_path),
-        cmocka_unit_test(the_submitter_never_approves_himself),
+        cmocka_unit_test(submitters_cannot_approve_their_own_sets),
         cmocka_unit_test(one_person_counts_once),
-        cmocka_unit_test(an_approval_needs_the_role_of_its_policy),
+        cmocka_unit_test(an_approver_needs_the_role_that_the_policy_names),
         cmocka_unit_test(an_approval_expires),
-        cmocka_unit_test(a_ticket_comes_with_the_set_or_with_an_approval),
-        cmocka_unit_test(the_hardest_policy_decides),
-        cmocka_unit_test(one_person_is_one_by_command_and_by_signature),
-        cmocka_unit_test(
-            unsigned_approvals_do_not_count_for_a_policy_that_wants_signed_ones),
-        cmocka_unit_test(a_role_may_name_who_signs_beside_operators),
-        cmocka_unit_test(an_approval_may_say_itself_how_long_it_counts),
+        cmocka_unit_test(the_set_or_an_approval_may_carry_the_ticket),
+        cmocka_unit_test(the_strictest_policy_decides),
+        cmocka_unit_test(a_person_who_commands_and_signs_counts_once),
+        cmocka_unit_test(a_policy_may_require_signed_approvals),
+        cmocka_unit_test(a_role_may_list_signers_besides_operators),
+        cmocka_unit_test(an_approval_may_set_its_own_expiry),
         cmocka_unit_test(an_expired_approval_may_be_given_again),
-        cmocka_unit_test(a_late_approval_is_owed_for_the_shortest_time),
+        cmocka_unit_test(the_late_approval_that_is_due_first_is_owed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void an_approval_text_names_its_set(void **state) {
                         "2026-12-22T02:00:00.000Z");
 }
 
-static void an_approval_text_is_formatted_as_it_was_read(void **state) {
+static void parsing_and_formatting_return_the_same_text(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct approval_text it;
@@ -51,7 +51,7 @@ static void an_approval_text_is_formatted_as_it_was_read(void **state) {
 
 /* Each approval has exactly one text: no line may be reworded, omitted, moved
  * or added. */
-static void nothing_else_is_a_text(void **state) {
+static void any_deviation_is_refused(void **state) {
     (void)state;
     static const struct {
         const char *from, *to, *wrong;
@@ -94,7 +94,7 @@ static void nothing_else_is_a_text(void **state) {
     }
 }
 
-static void a_file_is_text_and_signature(void **state) {
+static void a_file_holds_a_text_and_a_signature(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     struct approval_file file;
@@ -144,7 +144,7 @@ static void times_and_names_are_filled_in(void **state) {
     }
 }
 
-static void names_of_files_name_their_set(void **state) {
+static void the_file_name_holds_the_csid(void **state) {
     (void)state;
     struct span csid;
     assert_true(approval_entry_parse(SPAN("approve_C7"), &csid));
@@ -159,7 +159,7 @@ static void names_of_files_name_their_set(void **state) {
             fail_msg("'%s'", others[i]);
 }
 
-static void a_note_comes_back(void **state) {
+static void a_note_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct approval_note note = {.key = SPAN("SHA256:a+b/c"),
@@ -186,12 +186,12 @@ static void a_note_comes_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_approval_text_names_its_set),
-        cmocka_unit_test(an_approval_text_is_formatted_as_it_was_read),
-        cmocka_unit_test(nothing_else_is_a_text),
-        cmocka_unit_test(a_file_is_text_and_signature),
+        cmocka_unit_test(parsing_and_formatting_return_the_same_text),
+        cmocka_unit_test(any_deviation_is_refused),
+        cmocka_unit_test(a_file_holds_a_text_and_a_signature),
         cmocka_unit_test(times_and_names_are_filled_in),
-        cmocka_unit_test(names_of_files_name_their_set),
-        cmocka_unit_test(a_note_comes_back),
+        cmocka_unit_test(the_file_name_holds_the_csid),
+        cmocka_unit_test(a_note_is_parsed_as_it_was_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

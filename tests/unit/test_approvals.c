@@ -95,7 +95,7 @@ static void land(struct stage *stage, const char *id) {
     move(stage, id, STATE_DONE, "ok");
 }
 
-static void tend_at(struct stage *stage, int64_t ms) {
+static void review_at(struct stage *stage, int64_t ms) {
     struct err err = {0};
     struct approvals_review fresh = {.anew = true}; /* as after a restart */
     if (!approvals_review(&stage->base, wall_add_ms(begin, ms), SPAN("test"),
@@ -104,7 +104,7 @@ static void tend_at(struct stage *stage, int64_t ms) {
 }
 
 /* The reasons of the set's `owed` events. */
-static const char *told(struct stage *stage, const char *id) {
+static const char *owed_events(struct stage *stage, const char *id) {
     struct text text = TEXT_INIT;
     struct store_event *events;
     size_t count;
@@ -135,26 +135,27 @@ static void approve(struct stage *stage, const char *id, int64_t ms) {
     store_batch_free(batch);
 }
 
-static void it_is_owed_for_three_days_from_its_admission(void **state) {
+static void
+a_late_approval_is_overdue_three_days_after_admission(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "a");
     struct job job = job_of(stage, "C1");
     assert_int_equal(job.holds, 0);
     assert_int_equal(job.owed.ns, wall_add_ms(begin, 72 * HOUR_MS).ns);
     land(stage, "C1");
-    tend_at(stage, 72 * HOUR_MS - 1);
-    assert_string_equal(told(stage, "C1"), "");
-    tend_at(stage, 72 * HOUR_MS);
-    assert_string_equal(told(stage, "C1"), "overdue");
-    tend_at(stage, 73 * HOUR_MS); /* reported once, even after a restart, which
-                                     knows only the registry */
-    assert_string_equal(told(stage, "C1"), "overdue");
+    review_at(stage, 72 * HOUR_MS - 1);
+    assert_string_equal(owed_events(stage, "C1"), "");
+    review_at(stage, 72 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "overdue");
+    review_at(stage, 73 * HOUR_MS); /* reported once, even after a restart,
+                                     which knows only the registry */
+    assert_string_equal(owed_events(stage, "C1"), "overdue");
     assert_true(job_of(stage, "C1").owed.ns > 0);
     approve(stage, "C1", 80 * HOUR_MS);
     assert_int_equal(job_of(stage, "C1").owed.ns, 0);
-    assert_string_equal(told(stage, "C1"), "overdue settled");
-    tend_at(stage, 90 * HOUR_MS);
-    assert_string_equal(told(stage, "C1"), "overdue settled");
+    assert_string_equal(owed_events(stage, "C1"), "overdue settled");
+    review_at(stage, 90 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "overdue settled");
 }
 
 static void an_approval_given_in_time_raises_no_alarm(void **state) {
@@ -164,11 +165,11 @@ static void an_approval_given_in_time_raises_no_alarm(void **state) {
                      wall_add_ms(begin, 2 * HOUR_MS).ns);
     land(stage, "C1");
     approve(stage, "C1", HOUR_MS);
-    tend_at(stage, 100 * HOUR_MS);
-    assert_string_equal(told(stage, "C1"), "settled");
+    review_at(stage, 100 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "settled");
 }
 
-static void held_by_one_policy_it_owes_another(void **state) {
+static void a_set_held_by_one_policy_may_owe_another_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "prod/a");
     struct job job = job_of(stage, "C1");
@@ -184,22 +185,22 @@ static void a_set_that_never_landed_owes_no_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "a");
     move(stage, "C1", STATE_TERMINATED, "operator");
-    tend_at(stage, HOUR_MS);
-    assert_string_equal(told(stage, "C1"), "settled");
+    review_at(stage, HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "settled");
     assert_int_equal(job_of(stage, "C1").owed.ns, 0);
 }
 
-static void a_policy_that_went_asks_no_more(void **state) {
+static void a_removed_policy_no_longer_asks_for_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "a");
     land(stage, "C1");
     stage->base.config.approval_count = 0;
-    tend_at(stage, 100 * HOUR_MS);
-    assert_string_equal(told(stage, "C1"), "settled");
+    review_at(stage, 100 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "settled");
 }
 
 /* A rebuilt registry learns this from the history alone. */
-static void the_history_says_what_is_owed(void **state) {
+static void the_history_shows_what_is_owed(void **state) {
     struct stage *stage = *state;
     struct store_event *events;
     size_t count;
@@ -218,15 +219,14 @@ static void the_history_says_what_is_owed(void **state) {
 }
 
 int main(void) {
-#define STORY(name) \
-    cmocka_unit_test_setup_teardown(name, stage_begin, stage_end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_begin, stage_end)
     const struct CMUnitTest tests[] = {
-        STORY(it_is_owed_for_three_days_from_its_admission),
-        STORY(an_approval_given_in_time_raises_no_alarm),
-        STORY(held_by_one_policy_it_owes_another),
-        STORY(a_set_that_never_landed_owes_no_approval),
-        STORY(a_policy_that_went_asks_no_more),
-        STORY(the_history_says_what_is_owed),
+        TEST(a_late_approval_is_overdue_three_days_after_admission),
+        TEST(an_approval_given_in_time_raises_no_alarm),
+        TEST(a_set_held_by_one_policy_may_owe_another_approval),
+        TEST(a_set_that_never_landed_owes_no_approval),
+        TEST(a_removed_policy_no_longer_asks_for_approval),
+        TEST(the_history_shows_what_is_owed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

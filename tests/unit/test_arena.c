@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-static void pieces_are_zeroed_aligned_and_apart(void **state) {
+static void pieces_are_zeroed_aligned_and_separate(void **state) {
     struct arena arena = ARENA_INIT;
     unsigned char *pieces[300];
 
@@ -21,7 +21,7 @@ static void pieces_are_zeroed_aligned_and_apart(void **state) {
     assert_null(arena.first);
 }
 
-static void large_pieces_do_not_spoil_the_small(void **state) {
+static void large_pieces_do_not_overwrite_small_ones(void **state) {
     struct arena arena = ARENA_INIT;
     char *large, *small;
 
@@ -55,8 +55,8 @@ static void strings_are_copied_and_terminated(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
-        cmocka_unit_test(large_pieces_do_not_spoil_the_small),
+        cmocka_unit_test(pieces_are_zeroed_aligned_and_separate),
+        cmocka_unit_test(large_pieces_do_not_overwrite_small_ones),
         cmocka_unit_test(strings_are_copied_and_terminated),
     };
 

@@ -29,7 +29,7 @@ static void end(size_t at, enum job_state to) {
     array_task_end(&array, at, &verdict, false);
 }
 
-static void tasks_start_in_their_order(void **state) {
+static void tasks_start_in_order(void **state) {
     (void)state;
     assert_int_equal(start_next(), 0);
     assert_int_equal(start_next(), 1);
@@ -37,7 +37,7 @@ static void tasks_start_in_their_order(void **state) {
     assert_int_equal(array_next(&array, at_s(1)), array.count);
 }
 
-static void a_start_that_was_not_recorded_is_made_again(void **state) {
+static void a_start_that_was_not_recorded_is_repeated(void **state) {
     (void)state;
     assert_int_equal(start_next(), 0);
     assert_int_equal(start_next(), 1);
@@ -88,7 +88,7 @@ static void an_array_is_over_when_every_task_is_final(void **state) {
     assert_true(array_is_over(&array, false));
 }
 
-static void a_killed_array_waits_only_for_tasks_that_run(void **state) {
+static void a_killed_array_waits_only_for_running_tasks(void **state) {
     (void)state;
     size_t at = start_next();
     assert_false(array_is_over(&array, true));
@@ -115,7 +115,7 @@ static void one_failed_task_fails_the_job(void **state) {
     assert_string_equal(verdict.detail, "1 of 3 tasks failed");
 }
 
-static void who_asked_for_the_end_decides_the_verdict(void **state) {
+static void the_verdict_depends_on_who_requested_the_end(void **state) {
     (void)state;
     assert_int_equal(array_verdict(&array, RETRY_OPERATOR).to,
                      STATE_TERMINATED);
@@ -125,15 +125,15 @@ static void who_asked_for_the_end_decides_the_verdict(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        T(tasks_start_in_their_order),
-        T(a_start_that_was_not_recorded_is_made_again),
+        T(tasks_start_in_order),
+        T(a_start_that_was_not_recorded_is_repeated),
         T(a_task_that_backs_off_lets_others_go_first),
         T(an_end_that_was_not_recorded_changes_nothing),
         T(an_array_is_over_when_every_task_is_final),
-        T(a_killed_array_waits_only_for_tasks_that_run),
+        T(a_killed_array_waits_only_for_running_tasks),
         T(a_task_that_gives_up_fails_alone),
         T(one_failed_task_fails_the_job),
-        T(who_asked_for_the_end_decides_the_verdict),
+        T(the_verdict_depends_on_who_requested_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

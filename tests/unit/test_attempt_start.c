@@ -42,7 +42,7 @@ static bool start_make(const struct run_start *start,
     return kind && kind->make_start(&site, start, &arena, line, err);
 }
 
-static struct attempt_start made(const struct job *job, const char *node) {
+static struct attempt_start start_of(const struct job *job, const char *node) {
     struct run_start start = {
         .handle = 1, .job = job, .node = span_of(node), .attempt = 2};
     struct attempt_start line;
@@ -67,14 +67,15 @@ static bool has_env(const struct attempt_start *line, const char *entry) {
     return false;
 }
 
-static void a_command_gets_its_words_directory_and_environment(void **state) {
+static void
+a_command_gets_its_arguments_directory_and_environment(void **state) {
     (void)state;
     struct job job = {
         .id = SPAN("j1"),
         .kind = JOB_COMMAND,
         .spec = SPAN("{\"command\":[\"make\",\"all\"],\"env\":{\"CC\":\"x y\"},"
                      "\"dir\":\"/src\",\"umask\":\"027\",\"timeout\":\"90\"}")};
-    struct attempt_start line = made(&job, NULL);
+    struct attempt_start line = start_of(&job, NULL);
     assert_string_equal(words_of(line.argv), "make|all");
     assert_string_equal(line.dir, "/src");
     assert_int_equal(line.mask, 027);
@@ -95,7 +96,7 @@ static void braces_are_replaced_by_the_node(void **state) {
                       .kind = JOB_COMMAND,
                       .spec = SPAN("{\"command\":[\"cp\",\"{}\",\"/to\","
                                    "\"x{}\"],\"array\":[\"a b\",\"c\"]}")};
-    struct attempt_start line = made(&job, "a b");
+    struct attempt_start line = start_of(&job, "a b");
     assert_string_equal(words_of(line.argv), "cp|a b|/to|x{}");
     assert_true(has_env(&line, "POINTSMAN_NODE=a b"));
     assert_true(has_env(&line, "POINTSMAN_TASK=j1/a b"));
@@ -107,10 +108,10 @@ static void without_braces_the_node_comes_last(void **state) {
                       .kind = JOB_COMMAND,
                       .spec =
                           SPAN("{\"command\":[\"touch\"],\"array\":[\"a\"]}")};
-    assert_string_equal(words_of(made(&job, "a").argv), "touch|a");
+    assert_string_equal(words_of(start_of(&job, "a").argv), "touch|a");
 }
 
-static void what_was_read_last_is_remembered_for_its_like(void **state) {
+static void a_cached_spec_is_used_only_for_equal_specs(void **state) {
     (void)state;
     struct span make = SPAN("{\"command\":[\"make\"],\"array\":[\"a\"]}");
     struct job jobs[] = {
@@ -135,25 +136,25 @@ static void what_was_read_last_is_remembered_for_its_like(void **state) {
                                   .attempt = 1};
         struct attempt_start line;
         struct err err;
-        bool well = start_make(&start, &cache, &line, &err);
-        assert_int_equal(well, cases[i].words != NULL);
-        if (well)
+        bool ok = start_make(&start, &cache, &line, &err);
+        assert_int_equal(ok, cases[i].words != NULL);
+        if (ok)
             assert_string_equal(words_of(line.argv), cases[i].words);
     }
     attempt_start_cache_clear(&cache);
 }
 
-static void a_sandboxed_command_is_led_into_it(void **state) {
+static void a_sandboxed_command_is_started_by_confine(void **state) {
     (void)state;
     struct job job = {.id = SPAN("j1"),
                       .kind = JOB_COMMAND,
                       .spec =
                           SPAN("{\"command\":[\"make\"],\"sandbox\":\"on\"}")};
-    assert_string_equal(words_of(made(&job, NULL).argv),
+    assert_string_equal(words_of(start_of(&job, NULL).argv),
                         "/proc/self/exe|confine|--|make");
 }
 
-static void a_user_nobody_knows_cannot_run_it(void **state) {
+static void a_command_for_an_unknown_user_is_refused(void **state) {
     (void)state;
     struct job job = {.id = SPAN("j1"),
                       .kind = JOB_COMMAND,
@@ -168,7 +169,8 @@ static void a_user_nobody_knows_cannot_run_it(void **state) {
                         "no user 'nobody-of-this-name' on this machine");
 }
 
-static void another_user_finds_his_home(void **state) {
+static void
+a_command_for_another_user_gets_that_users_environment(void **state) {
     (void)state;
     struct job job = {.id = SPAN("j1"),
                       .kind = JOB_COMMAND,
@@ -176,8 +178,8 @@ static void another_user_finds_his_home(void **state) {
                                    "{\"SHELL\":\"/s\"},"
                                    "\"user\":\"nobody\"}")};
     if (getuid() != 0 || getpwnam("nobody") == NULL)
-        test_skip("needs root, and a user nobody");
-    struct attempt_start line = made(&job, NULL);
+        test_skip("needs root and a user named nobody");
+    struct attempt_start line = start_of(&job, NULL);
     assert_string_equal(line.account->name, "nobody");
     assert_true(has_env(&line, "USER=nobody"));
     assert_true(has_env(&line, "LOGNAME=nobody"));
@@ -207,10 +209,10 @@ static struct land_start landing_of(const struct attempt_start *line) {
     return start;
 }
 
-static void a_change_is_landed_by_this_executable(void **state) {
+static void a_change_set_is_landed_by_this_executable(void **state) {
     (void)state;
     struct job job = change("main");
-    struct attempt_start line = made(&job, NULL);
+    struct attempt_start line = start_of(&job, NULL);
     struct land_start start = landing_of(&line);
     assert_string_equal(words_of(line.argv), "/proc/self/exe|land|C7");
     assert_string_equal(start.git, "/srv/base/../project.git");
@@ -235,13 +237,13 @@ static void the_start_contains_the_branch_tip_at_admission(void **state) {
     struct job job = change("main");
     job.seen = SPAN("1234");
     /* The time in the name is later, so the tip at admission is of no use. */
-    struct attempt_start line = made(&job, NULL);
+    struct attempt_start line = start_of(&job, NULL);
     assert_null(landing_of(&line).seen);
     job.admitted.ns = 1700000000 * NS_PER_S;
-    line = made(&job, NULL);
+    line = start_of(&job, NULL);
     assert_string_equal(landing_of(&line).seen, "1234");
     job.seen = SPAN("");
-    line = made(&job, NULL);
+    line = start_of(&job, NULL);
     assert_null(landing_of(&line).seen);
 }
 
@@ -261,7 +263,7 @@ static void the_start_contains_who_approved_the_set(void **state) {
 }
 
 /* This is more than execve accepts: 128 KiB per argument, 2 MiB in total. */
-static void a_start_has_no_limit_by_arguments(void **state) {
+static void a_start_may_exceed_the_limits_of_execve(void **state) {
     enum { MANY = 20000 };
     (void)state;
     struct job *jobs = arena_alloc(&arena, MANY * sizeof *jobs);
@@ -301,9 +303,9 @@ static void a_start_has_no_limit_by_arguments(void **state) {
     assert_int_equal(strlen(rollback.because), (1 << 20) - 1);
 }
 
-static void a_wrong_start_is_refused(void **state) {
+static void an_invalid_start_is_refused(void **state) {
     static const struct {
-        const char *text, *said;
+        const char *text, *error;
     } cases[] = {
         {"{", "bad JSON"},
         {"[]", "not a JSON object"},
@@ -327,12 +329,12 @@ static void a_wrong_start_is_refused(void **state) {
         assert_false(land_start_parse(span_of(cases[i].text), "/", &arena,
                                       &start, &err));
         assert_int_equal(err.kind, ERR_DATA);
-        if (!strstr(err.text, cases[i].said))
+        if (!strstr(err.text, cases[i].error))
             fail_msg("%s says '%s'", cases[i].text, err.text);
     }
 }
 
-static void a_rollback_gets_its_members_as_arguments(void **state) {
+static void a_rollback_start_lists_its_members(void **state) {
     (void)state;
     struct job job = change("main");
     job.job_class = CLASS_RB;
@@ -372,13 +374,13 @@ static void a_rollback_gets_its_members_as_arguments(void **state) {
 static void a_command_target_has_no_repository(void **state) {
     (void)state;
     struct job job = change("site");
-    struct attempt_start line = made(&job, NULL);
+    struct attempt_start line = start_of(&job, NULL);
     struct land_start start = landing_of(&line);
     assert_string_equal(start.command, "/bin/apply --now");
     assert_null(start.git);
 }
 
-static void a_target_no_longer_configured_is_named(void **state) {
+static void a_target_that_is_not_configured_is_named(void **state) {
     (void)state;
     struct job job = change("gone");
     struct run_start start = {.handle = 1, .job = &job, .attempt = 1};
@@ -401,7 +403,7 @@ static const char *traceparent(const struct job *job, unsigned attempt) {
     return NULL;
 }
 
-static void a_kind_without_a_row_is_refused(void **state) {
+static void a_job_of_an_unsupported_kind_is_refused(void **state) {
     (void)state;
     struct job job = {.id = SPAN("p1"), .kind = JOB_KINDS};
     struct run_start start = {.job = &job};
@@ -427,23 +429,23 @@ static void an_attempt_has_one_traceparent(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(a_command_gets_its_words_directory_and_environment),
+        T(a_command_gets_its_arguments_directory_and_environment),
         T(braces_are_replaced_by_the_node),
         T(without_braces_the_node_comes_last),
-        T(what_was_read_last_is_remembered_for_its_like),
-        T(a_sandboxed_command_is_led_into_it),
-        T(a_user_nobody_knows_cannot_run_it),
-        T(another_user_finds_his_home),
-        T(a_change_is_landed_by_this_executable),
+        T(a_cached_spec_is_used_only_for_equal_specs),
+        T(a_sandboxed_command_is_started_by_confine),
+        T(a_command_for_an_unknown_user_is_refused),
+        T(a_command_for_another_user_gets_that_users_environment),
+        T(a_change_set_is_landed_by_this_executable),
         T(the_start_contains_the_branch_tip_at_admission),
         T(the_start_contains_who_approved_the_set),
-        T(a_start_has_no_limit_by_arguments),
-        T(a_wrong_start_is_refused),
-        T(a_rollback_gets_its_members_as_arguments),
+        T(a_start_may_exceed_the_limits_of_execve),
+        T(an_invalid_start_is_refused),
+        T(a_rollback_start_lists_its_members),
         T(a_command_target_has_no_repository),
-        T(a_target_no_longer_configured_is_named),
-        T(a_kind_without_a_row_is_refused),
+        T(a_target_that_is_not_configured_is_named),
+        T(a_job_of_an_unsupported_kind_is_refused),
         T(an_attempt_has_one_traceparent),
     };
-    return cmocka_run_group_tests_name("order_line", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("attempt_start", tests, NULL, NULL);
 }

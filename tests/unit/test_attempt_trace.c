@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-static void a_trace_comes_back_as_it_was(void **state) {
+static void a_trace_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     struct attempt_trace trace = {.exited_ms = 0,
                                   .closed_ms = 7,
@@ -40,7 +40,7 @@ static void an_empty_trace_is_unknown(void **state) {
     assert_int_equal(line.len, 0);
 }
 
-static void words_of_later_versions_are_passed_over(void **state) {
+static void words_of_later_versions_are_ignored(void **state) {
     (void)state;
     struct attempt_trace trace;
     attempt_trace_parse(SPAN("mood 5 exited x exited 12  12 survivors -3"),
@@ -52,9 +52,9 @@ static void words_of_later_versions_are_passed_over(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_comes_back_as_it_was),
+        cmocka_unit_test(a_trace_is_parsed_as_it_was_formatted),
         cmocka_unit_test(an_empty_trace_is_unknown),
-        cmocka_unit_test(words_of_later_versions_are_passed_over),
+        cmocka_unit_test(words_of_later_versions_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,8 @@ static size_t count_of(unsigned states, const char *reason) {
 
 /* ---- the tests ----------------------------------------------------------- */
 
-static void an_old_firing_forbids_behind_many_by_hand(void **state) {
+static void
+an_old_firing_forbids_overlap_despite_many_manual_runs(void **state) {
     (void)state;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     define("forbid", 0);
@@ -172,7 +173,7 @@ static void an_old_firing_forbids_behind_many_by_hand(void **state) {
     assert_int_equal(row_of(&arena).fired, 2 + LIVE);
 }
 
-static void all_that_wait_past_the_deadline_end(void **state) {
+static void all_jobs_that_wait_past_the_deadline_end(void **state) {
     (void)state;
     define("allow", 100 * STEP_S);
     for (int i = 0; i < LIVE; i++)
@@ -188,7 +189,7 @@ static void all_that_wait_past_the_deadline_end(void **state) {
     assert_int_equal(count_of(STATE_BIT(STATE_TERMINATED), "deadline"), LIVE);
 }
 
-static void all_that_live_are_replaced(void **state) {
+static void all_live_jobs_are_replaced(void **state) {
     (void)state;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     define("queue", 0);
@@ -206,9 +207,9 @@ static void all_that_live_are_replaced(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_old_firing_forbids_behind_many_by_hand),
-        TEST(all_that_wait_past_the_deadline_end),
-        TEST(all_that_live_are_replaced),
+        TEST(an_old_firing_forbids_overlap_despite_many_manual_runs),
+        TEST(all_jobs_that_wait_past_the_deadline_end),
+        TEST(all_live_jobs_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

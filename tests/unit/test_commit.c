@@ -50,7 +50,7 @@ static void a_bare_name_gets_an_address(void **state) {
     assert_ident("", "unknown <unknown@localhost>");
 }
 
-static void trailers_are_known_as_git_knows_them(void **state) {
+static void trailers_are_recognized_as_git_does(void **state) {
     (void)state;
     static const struct {
         const char *message;
@@ -80,7 +80,7 @@ static void trailers_are_known_as_git_knows_them(void **state) {
     }
 }
 
-static void zones_are_read_in_minutes(void **state) {
+static void zones_are_parsed_into_minutes(void **state) {
     (void)state;
     assert_int_equal(commit_date_zone_min(SPAN("2020-01-01T00:00:00Z")), 0);
     assert_int_equal(commit_date_zone_min(SPAN("2020-01-01T00:00:00+05:30")),
@@ -90,7 +90,7 @@ static void zones_are_read_in_minutes(void **state) {
     assert_int_equal(commit_date_zone_min(SPAN("")), 0);
 }
 
-static void a_commit_is_written_to_the_byte(void **state) {
+static void a_commit_has_exactly_these_bytes(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct commit_draft d = draft();
@@ -103,7 +103,7 @@ static void a_commit_is_written_to_the_byte(void **state) {
 }
 
 /* They come from a backport of a landed set, or are forged. */
-static void trailers_like_ours_stand_apart(void **state) {
+static void trailers_like_ours_are_kept_in_a_separate_block(void **state) {
     (void)state;
     static const struct {
         const char *message, *end;
@@ -127,7 +127,8 @@ static void trailers_like_ours_stand_apart(void **state) {
     }
 }
 
-static void a_first_commit_has_no_parent_and_a_silent_one_its_id(void **state) {
+static void
+a_first_commit_has_no_parent_and_an_empty_message_becomes_the_id(void **state) {
     (void)state;
     static const char *const who[] = {"O\n<o@p>", "uid:0"};
     CLEANUP(text_clear) struct text out = TEXT_INIT;
@@ -149,13 +150,14 @@ static void a_first_commit_has_no_parent_and_a_silent_one_its_id(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_identity_is_kept_as_it_is),
-        cmocka_unit_test(trailers_like_ours_stand_apart),
+        cmocka_unit_test(trailers_like_ours_are_kept_in_a_separate_block),
         cmocka_unit_test(characters_git_forbids_in_an_identity_are_removed),
         cmocka_unit_test(a_bare_name_gets_an_address),
-        cmocka_unit_test(trailers_are_known_as_git_knows_them),
-        cmocka_unit_test(zones_are_read_in_minutes),
-        cmocka_unit_test(a_commit_is_written_to_the_byte),
-        cmocka_unit_test(a_first_commit_has_no_parent_and_a_silent_one_its_id),
+        cmocka_unit_test(trailers_are_recognized_as_git_does),
+        cmocka_unit_test(zones_are_parsed_into_minutes),
+        cmocka_unit_test(a_commit_has_exactly_these_bytes),
+        cmocka_unit_test(
+            a_first_commit_has_no_parent_and_an_empty_message_becomes_the_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

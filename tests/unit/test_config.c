@@ -25,12 +25,12 @@ static void assert_refused(const char *text, const char *sentence) {
     config_init(&config);
     if (config_read(&config, span_of(text), "pointsman.conf", &err) &&
         config_finish(&config, &err))
-        fail_msg("taken: %s", text);
+        fail_msg("accepted: %s", text);
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_string_equal(err.text, sentence);
 }
 
-static void words_obey_quotes(void **state) {
+static void quotes_group_words(void **state) {
     (void)state;
     static const struct {
         const char *line;
@@ -85,7 +85,7 @@ static void open_quotes_are_refused(void **state) {
     }
 }
 
-static void defaults_are_those_of_the_design(void **state) {
+static void defaults_are_as_documented(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
     config_init(&config);
@@ -110,7 +110,7 @@ static void defaults_are_those_of_the_design(void **state) {
     assert_false(limits.symlinks);
 }
 
-static void later_file_and_later_key_win(void **state) {
+static void the_later_file_and_the_later_key_win(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
     config_init(&config);
@@ -137,7 +137,7 @@ static void later_file_and_later_key_win(void **state) {
     assert_non_null(strstr(out.p, "  default\n"));
 }
 
-static void errors_name_file_line_and_what_was_meant(void **state) {
+static void errors_name_file_and_line_and_suggest_the_right_key(void **state) {
     (void)state;
     assert_refused("[queue]\n\nconcurency = 3\n",
                    "pointsman.conf:3: unknown key 'concurency', did you mean "
@@ -240,7 +240,7 @@ static void policies_that_cannot_work_are_refused(void **state) {
     assert_int_equal(config.approval_count, 1);
 }
 
-static void checks_keep_their_order_and_can_go(void **state) {
+static void checks_keep_their_order_and_can_be_cleared(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
     config_init(&config);
@@ -254,7 +254,7 @@ static void checks_keep_their_order_and_can_go(void **state) {
     assert_int_equal(target->checks[1].command.count, 0);
 }
 
-static void written_target_is_read_back(void **state) {
+static void a_written_target_is_read_back(void **state) {
     (void)state;
     CLEANUP(clear) struct config config, again;
     config_init(&config);
@@ -272,7 +272,7 @@ static void written_target_is_read_back(void **state) {
     assert_int_equal(again.targets[0].checks[0].command.count, 3);
 }
 
-static void one_key_can_be_set_by_name(void **state) {
+static void a_key_can_be_set_by_name(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
     struct err err = {0};
@@ -286,7 +286,7 @@ static void one_key_can_be_set_by_name(void **state) {
                                   "mean 'grace'?");
 }
 
-static void schedules_are_sections_with_names(void **state) {
+static void schedules_are_named_sections(void **state) {
     struct config config;
     struct err err = {0};
     (void)state;
@@ -315,7 +315,7 @@ static void schedules_are_sections_with_names(void **state) {
     config_clear(&config);
 }
 
-static void a_schedule_needs_a_name_that_begins_ids(void **state) {
+static void a_schedule_needs_a_name_that_can_start_a_job_id(void **state) {
     static const char *const bad[] = {"[schedule]\n", "[schedule \"a b\"]\n",
                                       "[schedule \"a_b\"]\n",
                                       "[schedule \"-a\"]\n"};
@@ -333,17 +333,17 @@ static void a_schedule_needs_a_name_that_begins_ids(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_are_sections_with_names),
-        cmocka_unit_test(a_schedule_needs_a_name_that_begins_ids),
-        cmocka_unit_test(words_obey_quotes),
+        cmocka_unit_test(schedules_are_named_sections),
+        cmocka_unit_test(a_schedule_needs_a_name_that_can_start_a_job_id),
+        cmocka_unit_test(quotes_group_words),
         cmocka_unit_test(open_quotes_are_refused),
-        cmocka_unit_test(defaults_are_those_of_the_design),
-        cmocka_unit_test(later_file_and_later_key_win),
-        cmocka_unit_test(errors_name_file_line_and_what_was_meant),
+        cmocka_unit_test(defaults_are_as_documented),
+        cmocka_unit_test(the_later_file_and_the_later_key_win),
+        cmocka_unit_test(errors_name_file_and_line_and_suggest_the_right_key),
         cmocka_unit_test(policies_that_cannot_work_are_refused),
-        cmocka_unit_test(checks_keep_their_order_and_can_go),
-        cmocka_unit_test(written_target_is_read_back),
-        cmocka_unit_test(one_key_can_be_set_by_name),
+        cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
+        cmocka_unit_test(a_written_target_is_read_back),
+        cmocka_unit_test(a_key_can_be_set_by_name),
     };
     config_sections_use(serve_sections, serve_section_count);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static int confined(const char *const *argv) {
 
 static void need_landlock(int abi) {
     if (landlock_abi() < abi)
-        test_skip("this kernel has no such Landlock");
+        test_skip("the kernel lacks this version of Landlock");
 }
 
 static void a_confined_command_works_and_returns_its_exit_code(void **state) {
@@ -57,7 +57,7 @@ static void a_confined_command_works_and_returns_its_exit_code(void **state) {
     assert_int_equal(CONFINED("/"), 126);
 }
 
-static void it_writes_below_its_directory_only(void **state) {
+static void a_confined_command_writes_only_below_its_directory(void **state) {
     (void)state;
     need_landlock(3);
     assert_int_equal(
@@ -68,13 +68,13 @@ static void it_writes_below_its_directory_only(void **state) {
     assert_int_equal(SHELL("cat ../there"), 0);
 }
 
-static void scratch_files_lie_in_its_directory(void **state) {
+static void temporary_files_are_created_in_the_directory(void **state) {
     (void)state;
     need_landlock(1);
     assert_int_equal(SHELL("test \"$TMPDIR\" = \"$PWD\" && mktemp >made"), 0);
 }
 
-static void it_has_no_sockets_and_no_namespaces(void **state) {
+static void a_confined_command_gets_no_sockets_or_namespaces(void **state) {
     (void)state;
     need_landlock(1);
     assert_int_equal(CONFINED(self, "try", "socket"), 0);
@@ -84,11 +84,12 @@ static void it_has_no_sockets_and_no_namespaces(void **state) {
 }
 
 /* Only root could do this, and even root's rights are gone. */
-static void it_makes_no_devices_and_takes_no_files(void **state) {
+static void
+a_confined_command_cannot_make_devices_or_change_owners(void **state) {
     (void)state;
     need_landlock(1);
     if (geteuid() != 0)
-        test_skip("only root has rights to be given up");
+        test_skip("only root has rights that can be dropped");
     assert_int_equal(SHELL("mknod disk b 7 0"), 1);
     assert_int_equal(SHELL("mknod null c 1 3"), 1);
     assert_int_equal(SHELL("chown 1 ../there"), 1);
@@ -97,7 +98,7 @@ static void it_makes_no_devices_and_takes_no_files(void **state) {
     assert_int_equal(SHELL("cat ../theirs"), 0);
 }
 
-static void it_signals_nobody_outside(void **state) {
+static void a_confined_command_cannot_signal_processes_outside(void **state) {
     (void)state;
     need_landlock(6);
     char pid[16];
@@ -144,11 +145,12 @@ int main(int argc, char **argv) {
         return try_it(argv[2], argc > 3 ? argv[3] : "");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_confined_command_works_and_returns_its_exit_code),
-        cmocka_unit_test(it_writes_below_its_directory_only),
-        cmocka_unit_test(scratch_files_lie_in_its_directory),
-        cmocka_unit_test(it_has_no_sockets_and_no_namespaces),
-        cmocka_unit_test(it_makes_no_devices_and_takes_no_files),
-        cmocka_unit_test(it_signals_nobody_outside),
+        cmocka_unit_test(a_confined_command_writes_only_below_its_directory),
+        cmocka_unit_test(temporary_files_are_created_in_the_directory),
+        cmocka_unit_test(a_confined_command_gets_no_sockets_or_namespaces),
+        cmocka_unit_test(
+            a_confined_command_cannot_make_devices_or_change_owners),
+        cmocka_unit_test(a_confined_command_cannot_signal_processes_outside),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

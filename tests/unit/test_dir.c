@@ -7,7 +7,7 @@
 #include "lib/attr.h"
 #include "support/test.h"
 
-static int fresh(void) {
+static int new_dir(void) {
     static int count;
     char path[4096];
     snprintf(path, sizeof(path), "%s/d%d", test_dir(), count++);
@@ -26,7 +26,7 @@ static void put(int dir, const char *name, const char *text) {
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-static void assert_holds(int dir, const char *name, const char *text) {
+static void assert_content(int dir, const char *name, const char *text) {
     CLEANUP(text_clear) struct text found = TEXT_INIT;
     assert_true(dir_read(dir, name, 1000, &found, NULL));
     assert_string_equal(text_string(&found), text);
@@ -46,7 +46,7 @@ static bool is_there(int dir, const char *name) {
 }
 
 static void a_name_never_leads_out_of_its_directory(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     struct err err = {0};
     int fd;
     (void)state;
@@ -66,8 +66,8 @@ static void a_name_never_leads_out_of_its_directory(void **state) {
                 false);
 }
 
-static void writing_replaces_the_whole_and_leaves_nothing_behind(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+static void writing_replaces_the_file_and_leaves_nothing_behind(void **state) {
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(fd_close) int a = sub(dir, "a");
     CLEANUP(fd_close) int b = sub(dir, "b");
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -76,13 +76,13 @@ static void writing_replaces_the_whole_and_leaves_nothing_behind(void **state) {
     (void)state;
     assert_true(dir_write(a, b, "x", SPAN("one"), 0600, DIR_DURABLE, NULL));
     assert_true(dir_write(a, b, "x", SPAN("two"), 0600, DIR_LAZY, NULL));
-    assert_holds(b, "x", "two");
+    assert_content(b, "x", "two");
     assert_true(dir_list(a, &arena, &names, &count, NULL));
     assert_int_equal(count, 0);
 }
 
 static void a_move_never_replaces(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(fd_close) int a = sub(dir, "a");
     CLEANUP(fd_close) int b = sub(dir, "b");
     enum dir_moved moved;
@@ -91,13 +91,13 @@ static void a_move_never_replaces(void **state) {
     put(b, "x", "theirs");
     assert_true(dir_move(a, "x", b, "x", DIR_DURABLE, &moved, NULL));
     assert_int_equal(moved, DIR_EXISTS);
-    assert_holds(a, "x", "mine");
-    assert_holds(b, "x", "theirs");
+    assert_content(a, "x", "mine");
+    assert_content(b, "x", "theirs");
     assert_true(dir_move(a, "y", b, "y", DIR_DURABLE, &moved, NULL));
     assert_int_equal(moved, DIR_ABSENT);
     assert_true(dir_move(a, "x", b, "y", DIR_DURABLE, &moved, NULL));
     assert_int_equal(moved, DIR_MOVED);
-    assert_holds(b, "y", "mine");
+    assert_content(b, "y", "mine");
     assert_false(is_there(a, "x"));
 }
 
@@ -108,7 +108,7 @@ static int no_renameat2(int from_dir, const char *from, int to_dir,
     return -1;
 }
 
-static void a_move_works_where_renaming_knows_no_flags(void **state) {
+static void a_move_works_without_renameat2_flags(void **state) {
     const struct disk *whole = disk;
     struct disk poor = *whole;
     poor.renameat2 = no_renameat2;
@@ -117,8 +117,8 @@ static void a_move_works_where_renaming_knows_no_flags(void **state) {
     disk = whole;
 }
 
-static void two_names_of_one_file_become_the_new_one(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+static void moving_onto_a_hard_link_removes_the_old_name(void **state) {
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(fd_close) int a = sub(dir, "a");
     CLEANUP(fd_close) int b = sub(dir, "b");
     enum dir_moved moved;
@@ -128,7 +128,7 @@ static void two_names_of_one_file_become_the_new_one(void **state) {
     assert_true(dir_move(a, "x", b, "x", DIR_DURABLE, &moved, NULL));
     assert_int_equal(moved, DIR_MOVED);
     assert_false(is_there(a, "x"));
-    assert_holds(b, "x", "text");
+    assert_content(b, "x", "text");
 }
 
 static int full_after;
@@ -141,8 +141,8 @@ static ssize_t full_write(int fd, const void *bytes, size_t count) {
     return write(fd, bytes, count > 1 ? count / 2 : count);
 }
 
-static void a_full_disk_keeps_the_old_and_cleans_up(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+static void a_full_disk_keeps_the_old_file_and_cleans_up(void **state) {
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(fd_close) int a = sub(dir, "a");
     CLEANUP(fd_close) int b = sub(dir, "b");
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -159,13 +159,13 @@ static void a_full_disk_keeps_the_old_and_cleans_up(void **state) {
     assert_false(dir_write(a, b, "x", SPAN("new"), 0600, DIR_LAZY, &err));
     disk = whole;
     assert_int_equal(err.kind, ERR_TEMPORARY);
-    assert_holds(b, "x", "old");
+    assert_content(b, "x", "old");
     assert_true(dir_list(a, &arena, &names, &count, NULL));
     assert_int_equal(count, 0);
 }
 
 static void short_writes_are_continued(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     const struct disk *whole = disk;
     struct disk slow = *whole;
     (void)state;
@@ -175,11 +175,11 @@ static void short_writes_are_continued(void **state) {
     assert_true(
         dir_write(dir, dir, "x", SPAN("0123456789"), 0600, DIR_LAZY, NULL));
     disk = whole;
-    assert_holds(dir, "x", "0123456789");
+    assert_content(dir, "x", "0123456789");
 }
 
 static void a_file_over_the_limit_is_refused(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct err err = {0};
     (void)state;
@@ -190,7 +190,7 @@ static void a_file_over_the_limit_is_refused(void **state) {
 }
 
 static void a_listing_is_sorted_by_bytes(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct span *names;
     size_t count;
@@ -208,7 +208,7 @@ static void a_listing_is_sorted_by_bytes(void **state) {
 }
 
 static void a_tree_is_removed_without_following_links(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     CLEANUP(fd_close) int a = sub(dir, "a");
     (void)state;
     put(dir, "kept", "text");
@@ -220,12 +220,12 @@ static void a_tree_is_removed_without_following_links(void **state) {
     assert_true(dir_remove_tree(dir, "a", NULL));
     assert_false(is_there(dir, "a"));
     assert_true(is_there(dir, "b"));
-    assert_holds(dir, "kept", "text");
+    assert_content(dir, "kept", "text");
     assert_true(dir_remove_tree(dir, "a", NULL));
 }
 
 static void the_mode_does_not_depend_on_the_umask(void **state) {
-    CLEANUP(fd_close) int dir = fresh();
+    CLEANUP(fd_close) int dir = new_dir();
     struct stat st;
     bool there;
     (void)state;
@@ -239,11 +239,11 @@ static void the_mode_does_not_depend_on_the_umask(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_never_leads_out_of_its_directory),
-        cmocka_unit_test(writing_replaces_the_whole_and_leaves_nothing_behind),
+        cmocka_unit_test(writing_replaces_the_file_and_leaves_nothing_behind),
         cmocka_unit_test(a_move_never_replaces),
-        cmocka_unit_test(a_move_works_where_renaming_knows_no_flags),
-        cmocka_unit_test(two_names_of_one_file_become_the_new_one),
-        cmocka_unit_test(a_full_disk_keeps_the_old_and_cleans_up),
+        cmocka_unit_test(a_move_works_without_renameat2_flags),
+        cmocka_unit_test(moving_onto_a_hard_link_removes_the_old_name),
+        cmocka_unit_test(a_full_disk_keeps_the_old_file_and_cleans_up),
         cmocka_unit_test(short_writes_are_continued),
         cmocka_unit_test(a_file_over_the_limit_is_refused),
         cmocka_unit_test(a_listing_is_sorted_by_bytes),

@@ -53,7 +53,7 @@ static void errno_decides_the_kind(void **state) {
     assert_string_equal(err.text, "cannot: error 99999");
 }
 
-static void sentence_is_one_line_of_utf8(void **state) {
+static void an_error_text_is_one_line_of_utf8(void **state) {
     struct err err = {0};
 
     (void)state;
@@ -64,7 +64,7 @@ static void sentence_is_one_line_of_utf8(void **state) {
                         "in\\x09'x\\y': bad name 'a\\x0ab\\x1b[1m\\xff\\'");
 }
 
-static void too_long_a_sentence_is_cut_between_characters(void **state) {
+static void a_long_error_text_is_truncated_between_characters(void **state) {
     struct err err = {0};
 
     (void)state;
@@ -83,7 +83,7 @@ static void too_long_a_sentence_is_cut_between_characters(void **state) {
     }
 }
 
-static void its_own_sentence_may_be_an_argument(void **state) {
+static void the_text_of_an_error_may_be_an_argument_of_the_next(void **state) {
     struct err err = {0};
 
     (void)state;
@@ -92,7 +92,7 @@ static void its_own_sentence_may_be_an_argument(void **state) {
     assert_string_equal(err.text, "first: second");
 }
 
-static void every_kind_has_name_and_status(void **state) {
+static void every_kind_has_a_name_and_statuses(void **state) {
     (void)state;
     for (int kind = 1; kind < ERR_KINDS; kind++) {
         const char *name = err_name((enum err_kind)kind);
@@ -119,10 +119,10 @@ int main(void) {
         cmocka_unit_test(wrapping_puts_context_in_front),
         cmocka_unit_test(null_err_is_allowed),
         cmocka_unit_test(errno_decides_the_kind),
-        cmocka_unit_test(sentence_is_one_line_of_utf8),
-        cmocka_unit_test(too_long_a_sentence_is_cut_between_characters),
-        cmocka_unit_test(its_own_sentence_may_be_an_argument),
-        cmocka_unit_test(every_kind_has_name_and_status),
+        cmocka_unit_test(an_error_text_is_one_line_of_utf8),
+        cmocka_unit_test(a_long_error_text_is_truncated_between_characters),
+        cmocka_unit_test(the_text_of_an_error_may_be_an_argument_of_the_next),
+        cmocka_unit_test(every_kind_has_a_name_and_statuses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

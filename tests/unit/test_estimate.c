@@ -39,7 +39,7 @@ static void admit(const char *prefix, const char *target, size_t count) {
     store_batch_free(batch);
 }
 
-static struct estimate of(const char *id) {
+static struct estimate estimate_of(const char *id) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct estimate estimate;
     struct job job;
@@ -50,32 +50,32 @@ static struct estimate of(const char *id) {
     return estimate;
 }
 
-static void sets_of_the_same_target_that_come_first_are_counted(void **state) {
+static void earlier_sets_for_the_same_target_are_counted(void **state) {
     (void)state;
     admit("a", "main", 3);
     admit("b", "other", 5);
     admit("c", "main", 2);
-    assert_int_equal(of("c00001").ahead, 4);
-    assert_false(of("c00001").more);
-    assert_int_equal(of("b00000").ahead, 0);
-    assert_int_equal(of("c00001").each_ms, -1);
+    assert_int_equal(estimate_of("c00001").ahead, 4);
+    assert_false(estimate_of("c00001").more);
+    assert_int_equal(estimate_of("b00000").ahead, 0);
+    assert_int_equal(estimate_of("c00001").each_ms, -1);
 }
 
-static void a_long_queue_is_counted_only_so_far(void **state) {
+static void counting_stops_at_a_limit(void **state) {
     (void)state;
     admit("a", "main", ESTIMATE_SETS_MAX);
-    assert_false(of("a00009").more);
+    assert_false(estimate_of("a00009").more);
     admit("b", "main", 50);
-    assert_true(of("b00049").more);
-    assert_int_equal(of("b00049").ahead, ESTIMATE_SETS_MAX);
-    assert_int_equal(of("a00009").ahead, 9);
+    assert_true(estimate_of("b00049").more);
+    assert_int_equal(estimate_of("b00049").ahead, ESTIMATE_SETS_MAX);
+    assert_int_equal(estimate_of("a00009").ahead, 9);
 }
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(sets_of_the_same_target_that_come_first_are_counted),
-        T(a_long_queue_is_counted_only_so_far),
+        T(earlier_sets_for_the_same_target_are_counted),
+        T(counting_stops_at_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

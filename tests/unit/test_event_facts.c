@@ -19,7 +19,7 @@ static void an_event_without_facts_has_no_object(void **state) {
     assert_int_equal(event_facts_format(&none, &arena).len, 0);
 }
 
-static void facts_look_as_the_header_says(void **state) {
+static void facts_are_formatted_as_documented(void **state) {
     (void)state;
     struct event_facts hold = {.holds = HOLD_APPROVAL | HOLD_OPERATOR};
     struct event_facts owed = {.owed = wall_from_s(0)};
@@ -33,7 +33,7 @@ static void facts_look_as_the_header_says(void **state) {
                 "{\"rollback\":\"R1\",\"because\":\"R2\"}");
 }
 
-static void every_fact_reads_back(void **state) {
+static void every_fact_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     struct event_facts facts = {
         .holds = HOLD_ROLLBACK | HOLD_AMBIGUOUS,
@@ -55,7 +55,7 @@ static void every_fact_reads_back(void **state) {
 #include "core/event_facts.def"
 }
 
-static void keys_of_a_later_program_are_skipped(void **state) {
+static void keys_of_later_versions_are_ignored(void **state) {
     (void)state;
     struct event_facts facts;
     assert_true(event_facts_parse(
@@ -65,7 +65,7 @@ static void keys_of_a_later_program_are_skipped(void **state) {
     assert_span(facts.key, "k");
 }
 
-static void other_texts_are_refused(void **state) {
+static void invalid_facts_are_refused(void **state) {
     (void)state;
     static const char *const texts[] = {"",
                                         "{",
@@ -90,10 +90,10 @@ static void other_texts_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_without_facts_has_no_object),
-        cmocka_unit_test(facts_look_as_the_header_says),
-        cmocka_unit_test(every_fact_reads_back),
-        cmocka_unit_test(keys_of_a_later_program_are_skipped),
-        cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(facts_are_formatted_as_documented),
+        cmocka_unit_test(every_fact_is_parsed_as_it_was_formatted),
+        cmocka_unit_test(keys_of_later_versions_are_ignored),
+        cmocka_unit_test(invalid_facts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

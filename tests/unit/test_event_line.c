@@ -30,7 +30,7 @@ static void assert_round_trip(struct event_line event) {
     assert_true(span_equal(back.facts, event.facts));
 }
 
-static void line_looks_as_the_manual_says(void **state) {
+static void a_line_is_formatted_as_documented(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct event_line event = {
@@ -45,7 +45,7 @@ static void line_looks_as_the_manual_says(void **state) {
                                "{\"ticket\":\"a\\x20b\"} admitted\n");
 }
 
-static void any_event_comes_back(void **state) {
+static void an_event_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     assert_round_trip((struct event_line){wall_from_s(1795285221), UINT64_MAX,
                                           'X', 'F', SPAN("a b\n\\"), 3,
@@ -60,7 +60,7 @@ static void any_event_comes_back(void **state) {
         .from = 'D', .to = 'D', .facts = SPAN("{\"settled\":true}")});
 }
 
-static void long_reason_is_cut_between_pieces(void **state) {
+static void a_long_reason_is_truncated_between_characters(void **state) {
     (void)state;
     static const char *const pieces[] = {"x", "\xc3\xa4", "\x01", "\\"};
     for (size_t i = 0; i < COUNT(pieces); i++) {
@@ -81,7 +81,7 @@ static void long_reason_is_cut_between_pieces(void **state) {
     }
 }
 
-static void junk_is_refused(void **state) {
+static void invalid_lines_are_refused(void **state) {
     (void)state;
     static const char *const lines[] = {
         "",
@@ -102,7 +102,7 @@ static void junk_is_refused(void **state) {
     }
 }
 
-static void first_line_names_dependencies(void **state) {
+static void the_first_line_lists_the_dependencies(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct span ids[] = {SPAN("C3"), SPAN("C5")}, csid;
@@ -119,7 +119,7 @@ static void first_line_names_dependencies(void **state) {
     assert_false(event_head_parse(SPAN("a  b"), &arena, &csid, &back, NULL));
 }
 
-static void first_line_with_many_dependencies_fits(void **state) {
+static void a_long_list_of_dependencies_is_truncated_to_fit(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct span ids[2000], csid;
@@ -135,12 +135,12 @@ static void first_line_with_many_dependencies_fits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_looks_as_the_manual_says),
-        cmocka_unit_test(any_event_comes_back),
-        cmocka_unit_test(long_reason_is_cut_between_pieces),
-        cmocka_unit_test(junk_is_refused),
-        cmocka_unit_test(first_line_names_dependencies),
-        cmocka_unit_test(first_line_with_many_dependencies_fits),
+        cmocka_unit_test(a_line_is_formatted_as_documented),
+        cmocka_unit_test(an_event_is_parsed_as_it_was_formatted),
+        cmocka_unit_test(a_long_reason_is_truncated_between_characters),
+        cmocka_unit_test(invalid_lines_are_refused),
+        cmocka_unit_test(the_first_line_lists_the_dependencies),
+        cmocka_unit_test(a_long_list_of_dependencies_is_truncated_to_fit),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -39,7 +39,7 @@ static bool matches(const char *text) {
     return filter_match(&filter, &facts, now);
 }
 
-static void terms_match_what_they_name(void **state) {
+static void terms_match_the_fields_they_name(void **state) {
     (void)state;
     static const char *const yes[] = {
         "",
@@ -93,7 +93,7 @@ static void terms_match_what_they_name(void **state) {
             fail_msg("matches: %s", no[i]);
 }
 
-static void errors_name_place_and_what_was_meant(void **state) {
+static void errors_name_the_position_and_suggest_a_correction(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"stat:failed",
@@ -139,8 +139,8 @@ static void a_filter_knows_which_states_can_match(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terms_match_what_they_name),
-        cmocka_unit_test(errors_name_place_and_what_was_meant),
+        cmocka_unit_test(terms_match_the_fields_they_name),
+        cmocka_unit_test(errors_name_the_position_and_suggest_a_correction),
         cmocka_unit_test(a_filter_knows_which_states_can_match),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -46,16 +46,16 @@ static const char *landing(uint64_t num) {
     size_t count = groups_landing(groups, num, &arena, &nums);
     for (size_t i = 0; i < count; i++)
         text_addf(&text, "%s%d", i > 0 ? " " : "", (int)nums[i]);
-    const char *said = arena_string(&arena, text_span(&text));
+    const char *all = arena_string(&arena, text_span(&text));
     text_clear(&text);
-    return said;
+    return all;
 }
 
 static size_t fails(struct group_fail **ret_fails, int64_t now_s) {
     return groups_scan(groups, wall_from_s(now_s), 60000, &arena, ret_fails);
 }
 
-static void a_group_with_a_count_waits_for_all(void **state) {
+static void a_group_with_a_count_waits_for_all_its_sets(void **state) {
     (void)state;
     join(1, "a", "g", 2, STATE_QUEUED, "");
     assert_false(groups_may_stage(groups, 1));
@@ -71,7 +71,7 @@ static void a_group_with_a_count_waits_for_all(void **state) {
     assert_false(groups_knows(groups, SPAN("next"), SPAN("g")));
 }
 
-static void one_that_is_not_complete_in_time_fails(void **state) {
+static void a_group_that_is_not_complete_in_time_fails(void **state) {
     (void)state;
     struct group_fail *list;
     join(1, "a", "g", 3, STATE_QUEUED, "");
@@ -83,7 +83,8 @@ static void one_that_is_not_complete_in_time_fails(void **state) {
                            "only 2 of the 3 sets of group 'g' arrived"));
 }
 
-static void what_one_needs_lands_before_it_a_ring_by_key(void **state) {
+static void
+dependencies_land_first_and_cycles_land_in_order_of_keys(void **state) {
     (void)state;
     join(1, "a", "g", 0, STATE_PENDING, "c");
     join(2, "b", "g", 0, STATE_PENDING, "");
@@ -95,7 +96,8 @@ static void what_one_needs_lands_before_it_a_ring_by_key(void **state) {
     assert_int_equal(groups_leader(groups, 5), 4);
 }
 
-static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
+static void
+a_member_that_became_ready_alone_waits_for_the_others(void **state) {
     (void)state;
     join(1, "A", "g", 0, STATE_STAGED, "");
     join(2, "B", "g", 0, STATE_STAGED, "");
@@ -116,7 +118,7 @@ static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
     assert_string_equal(landing(3), "3 4");
 }
 
-static void one_that_ended_keeps_the_others_from_starting(void **state) {
+static void a_member_that_ended_keeps_the_others_from_starting(void **state) {
     (void)state;
     join(1, "A", "g", 2, STATE_PENDING, "");
     join(2, "B", "g", 2, STATE_PENDING, "");
@@ -150,7 +152,8 @@ no_group_lands_while_a_member_is_held_landing_or_undecided(void **state) {
     assert_string_equal(landing(1), "1 2");
 }
 
-static void when_one_ends_those_before_it_fail_and_no_others(void **state) {
+static void
+when_a_member_fails_only_earlier_members_fail_with_it(void **state) {
     (void)state;
     struct group_fail *list;
     join(1, "a", "g", 0, STATE_STAGED, "");
@@ -173,7 +176,7 @@ static void when_one_ends_those_before_it_fail_and_no_others(void **state) {
     assert_int_equal(fails(&list, 1), 1);
 }
 
-static void whoever_is_done_leaves_the_others_alone(void **state) {
+static void a_member_that_is_done_does_not_affect_the_others(void **state) {
     (void)state;
     struct group_fail *list;
     join(1, "a", "g", 0, STATE_EXECUTING, "");
@@ -183,7 +186,7 @@ static void whoever_is_done_leaves_the_others_alone(void **state) {
     assert_int_equal(groups_other_member(groups, 2), 0);
 }
 
-static void members_know_the_entry_they_stand_under(void **state) {
+static void members_refer_to_the_entry_of_their_group(void **state) {
     (void)state;
     uint64_t *nums;
     join(1, "a", "g", 0, STATE_QUEUED, "");
@@ -214,16 +217,16 @@ static void only_the_leader_of_a_complete_group_may_start(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(a_group_with_a_count_waits_for_all),
-        T(one_that_is_not_complete_in_time_fails),
-        T(what_one_needs_lands_before_it_a_ring_by_key),
-        T(who_was_made_ready_without_the_others_waits_for_them),
-        T(one_that_ended_keeps_the_others_from_starting),
+        T(a_group_with_a_count_waits_for_all_its_sets),
+        T(a_group_that_is_not_complete_in_time_fails),
+        T(dependencies_land_first_and_cycles_land_in_order_of_keys),
+        T(a_member_that_became_ready_alone_waits_for_the_others),
+        T(a_member_that_ended_keeps_the_others_from_starting),
         T(no_group_lands_while_a_member_is_held_landing_or_undecided),
-        T(when_one_ends_those_before_it_fail_and_no_others),
-        T(whoever_is_done_leaves_the_others_alone),
+        T(when_a_member_fails_only_earlier_members_fail_with_it),
+        T(a_member_that_is_done_does_not_affect_the_others),
         T(only_the_leader_of_a_complete_group_may_start),
-        T(members_know_the_entry_they_stand_under),
+        T(members_refer_to_the_entry_of_their_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 /* ---- plain running ---- */
 
-static void output_of_a_small_task_comes_inline(void **state) {
+static void short_output_is_returned_inline(void **state) {
     struct seen *seen = run_sh(*state, 1, "echo out; echo err >&2");
     assert_int_equal(seen->end.result, GUARD_RAN);
     assert_int_equal(seen->end.exit_code, 0);
@@ -32,7 +32,7 @@ static void signals_are_reported(void **state) {
     assert_int_equal(seen->end.killer, GUARD_NOBODY);
 }
 
-static void missing_program_cannot_be_executed(void **state) {
+static void a_missing_program_cannot_be_executed(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, ARGV("no-such-program-here"));
     guard_start(world->guard, &start);
@@ -52,7 +52,7 @@ static struct seen *run_script(struct world *world, uint64_t id,
     return world_run(world, 1, id);
 }
 
-static void file_without_x_bit_cannot_be_executed(void **state) {
+static void a_file_without_x_bit_cannot_be_executed(void **state) {
     write_script(*state, "plain", "#!/bin/sh\n", 0644);
     struct seen *seen = run_script(*state, 1, "plain");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
@@ -60,21 +60,22 @@ static void file_without_x_bit_cannot_be_executed(void **state) {
     assert_non_null(strstr(seen->error, "not executable"));
 }
 
-static void missing_interpreter_is_named_as_the_cause(void **state) {
+static void a_missing_interpreter_is_named_as_the_cause(void **state) {
     write_script(*state, "bad", "#!/no/such/interpreter\n", 0755);
     struct seen *seen = run_script(*state, 1, "bad");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_non_null(strstr(seen->error, "interpreter"));
 }
 
-static void script_without_a_first_line_goes_to_the_shell(void **state) {
+static void
+a_script_without_an_interpreter_line_is_run_by_the_shell(void **state) {
     write_script(*state, "bare", "echo bare $0\n", 0755);
     struct seen *seen = run_script(*state, 1, "bare");
     assert_int_equal(seen->end.exit_code, 0);
     assert_memory_equal(seen->output, "bare /", 6);
 }
 
-static void missing_directory_cannot_be_entered(void **state) {
+static void a_missing_directory_cannot_be_entered(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("echo no"));
     start.dir = "/no/such/directory";
@@ -84,7 +85,7 @@ static void missing_directory_cannot_be_entered(void **state) {
     assert_non_null(strstr(seen->error, "'/no/such/directory'"));
 }
 
-static void directory_mask_and_environment_are_the_tasks(void **state) {
+static void a_task_gets_its_directory_umask_and_environment(void **state) {
     struct world *world = *state;
     struct guard_start start =
         task(1, SH("pwd; umask; echo $ONE $TWO; echo new > made; ls -l made"));
@@ -97,7 +98,7 @@ static void directory_mask_and_environment_are_the_tasks(void **state) {
     assert_non_null(strstr(seen->output, "\n0077\nfirst second\n-rw-------"));
 }
 
-static void child_gets_only_its_own_descriptors(void **state) {
+static void a_child_inherits_only_its_own_descriptors(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, TASK("inspect"));
     start.status_fd = start.progress_fd = true;
@@ -123,7 +124,7 @@ static void standard_input_is_empty_unless_given(void **state) {
     assert_string_equal(seen->output, "given\nend\n");
 }
 
-static void arguments_too_long_are_refused(void **state) {
+static void arguments_that_are_too_long_are_refused(void **state) {
     struct world *world = *state;
     size_t bytes = 20 << 20;
     char *big = malloc(bytes);
@@ -153,7 +154,7 @@ static struct seen *run_with_file(struct world *world, char *const *argv,
     return world_run(world, 1, 1);
 }
 
-static void large_output_goes_to_its_file_whole(void **state) {
+static void all_of_a_large_output_goes_to_its_file(void **state) {
     struct world *world = *state;
     struct seen *seen = run_with_file(world, TASK("lines", "50000"), 0);
     assert_int_equal(seen->end.exit_code, 0);
@@ -172,13 +173,13 @@ static void large_output_goes_to_its_file_whole(void **state) {
     free(text);
 }
 
-static void binary_output_without_line_feed_is_kept(void **state) {
+static void binary_output_without_a_line_feed_is_kept(void **state) {
     struct seen *seen = run_sh(*state, 1, "printf 'a\\000b\\377\\001no feed'");
     assert_int_equal(seen->end.output_bytes, 12);
     assert_memory_equal(seen->output, "a\0b\377\001no feed", 12);
 }
 
-static void over_the_limit_head_and_tail_are_kept(void **state) {
+static void head_and_tail_of_output_over_the_limit_are_kept(void **state) {
     struct world *world = *state;
     struct seen *seen = run_with_file(world, TASK("lines", "50000"), 100000);
     assert_true(seen->end.output_in_file);
@@ -194,7 +195,7 @@ static void over_the_limit_head_and_tail_are_kept(void **state) {
     free(text);
 }
 
-static void without_a_file_the_last_bytes_stay(void **state) {
+static void without_a_file_the_last_bytes_are_kept(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, TASK("lines", "5000"));
     start.inline_max = 280;
@@ -207,7 +208,7 @@ static void without_a_file_the_last_bytes_stay(void **state) {
     assert_string_equal(seen->output + 252, "line 00004999 of the output\n");
 }
 
-static void refused_by_the_disk_is_said_and_the_task_goes_on(void **state) {
+static void a_write_error_is_reported_and_the_task_continues(void **state) {
     struct world *world = *state;
     /* A supervisor whose files may not grow beyond 64 KiB. */
     world_close_guard(world);
@@ -225,7 +226,7 @@ static void refused_by_the_disk_is_said_and_the_task_goes_on(void **state) {
     assert_int_equal(seen->end.output_total, 50000 * 28);
 }
 
-static void file_that_exists_is_not_touched(void **state) {
+static void an_existing_file_is_not_overwritten(void **state) {
     struct world *world = *state;
     write_script(world, "out", "precious", 0644);
     struct seen *seen = run_with_file(world, TASK("lines", "5000"), 0);
@@ -266,7 +267,8 @@ static void slow_output_can_be_followed_in_its_file(void **state) {
 
 /* ---- status and progress ---- */
 
-static void last_line_of_the_status_descriptor_counts(void **state) {
+static void
+the_last_line_written_to_the_status_descriptor_counts(void **state) {
     struct world *world = *state;
     struct guard_start start =
         task(1, SH("echo first >&3; echo; printf 'second\\n\\n' >&3; exit 3"));
@@ -286,13 +288,13 @@ static void last_line_of_the_status_descriptor_counts(void **state) {
     assert_false(world_run(world, 1, 3)->end.has_status);
 }
 
-static void kill_when_told_all(struct world *world, uint64_t id) {
+static void kill_when_progress_is_complete(struct world *world, uint64_t id) {
     if (strcmp(world->progress, "100 done") == 0)
         guard_kill(world->guard, id, SIGKILL, 0);
 }
 
 /* The task writes to its status pipe forever, and nowhere else. */
-static void who_sits_in_his_status_pipe_is_ended(void **state) {
+static void a_task_that_keeps_writing_its_status_is_ended(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("exec >&3 2>&3; while :; do "
                                           "echo mine; printf half; done"));
@@ -305,7 +307,7 @@ static void who_sits_in_his_status_pipe_is_ended(void **state) {
     assert_true(seen->end.has_status);
 }
 
-static void who_holds_the_status_pipe_of_the_dead_is_ended(void **state) {
+static void a_process_that_keeps_the_status_pipe_open_is_ended(void **state) {
     struct world *world = *state;
     struct guard_start start =
         task(1, SH("sleep 1000 >/dev/null 2>&1 & echo done >&3"));
@@ -322,7 +324,7 @@ static void progress_is_reported_while_a_task_runs(void **state) {
     struct guard_start start =
         task(1, SH("echo 50 half way >&4; echo 100 done >&4; exec sleep 1000"));
     start.progress_fd = true;
-    world->on_progress = kill_when_told_all;
+    world->on_progress = kill_when_progress_is_complete;
     guard_start(world->guard, &start);
     world_run(world, 1, 1);
     assert_true(world->progressed >= 1);
@@ -335,7 +337,7 @@ static void kill_gently(struct world *world, uint64_t id) {
     guard_kill(world->guard, id, SIGTERM, 60000);
 }
 
-static void term_ends_a_task(void **state) {
+static void sigterm_ends_a_task(void **state) {
     struct world *world = *state;
     world->on_progress = kill_gently;
     struct guard_start start = task(1, TASK("term"));
@@ -354,7 +356,8 @@ static void kill_with_short_grace(struct world *world, uint64_t id) {
     guard_kill(world->guard, id, SIGTERM, 20);
 }
 
-static void deaf_task_is_killed_after_the_grace(void **state) {
+static void
+a_task_that_ignores_sigterm_is_killed_after_the_grace_period(void **state) {
     struct world *world = *state;
     world->on_progress = kill_with_short_grace;
     struct guard_start start = task(1, TASK("deaf"));
@@ -370,7 +373,7 @@ static void kill_twice(struct world *world, uint64_t id) {
     guard_kill(world->guard, id, SIGKILL, 0);
 }
 
-static void second_kill_skips_the_grace(void **state) {
+static void a_second_kill_skips_the_grace_period(void **state) {
     struct world *world = *state;
     world->on_progress = kill_twice;
     struct guard_start start = task(1, TASK("deaf"));
@@ -379,7 +382,7 @@ static void second_kill_skips_the_grace(void **state) {
     assert_int_equal(world_run(world, 1, 1)->end.signal, SIGKILL);
 }
 
-static void kill_reaches_a_task_just_started(void **state) {
+static void a_task_that_has_just_started_can_be_killed(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("sleep 1000"));
     guard_start(world->guard, &start);
@@ -390,7 +393,7 @@ static void kill_reaches_a_task_just_started(void **state) {
     assert_int_equal(seen->end.killer, GUARD_CALLER);
 }
 
-static void timeout_ends_a_deaf_task(void **state) {
+static void a_timeout_ends_a_task_that_ignores_sigterm(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, TASK("deaf"));
     start.progress_fd = true;
@@ -403,7 +406,7 @@ static void timeout_ends_a_deaf_task(void **state) {
     assert_true(seen->end.signal == SIGKILL || seen->end.signal == SIGTERM);
 }
 
-static void timeout_ends_a_task_that_stopped_itself(void **state) {
+static void a_timeout_ends_a_stopped_task(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("kill -STOP $$"));
     start.timeout_ms = 50;
@@ -417,7 +420,7 @@ static void timeout_ends_a_task_that_stopped_itself(void **state) {
 /* ---- many ---- */
 
 /* Each task leaves a process behind that has to be killed. */
-static void tasks_run_where_others_were_killed(void **state) {
+static void tasks_run_after_others_were_killed(void **state) {
     struct world *world = *state;
     for (uint64_t id = 1; id <= 8; id += 2) {
         struct seen *seen = run_sh(world, id, "sleep 1000 >&- 2>&- & exit 0");
@@ -428,7 +431,7 @@ static void tasks_run_where_others_were_killed(void **state) {
     }
 }
 
-static void thousands_of_tasks_end_once_each(void **state) {
+static void each_of_thousands_of_tasks_ends_once(void **state) {
     struct world *world = *state;
     enum { MANY = 2000 };
     guard_set_slots(world->guard, 2);
@@ -445,7 +448,7 @@ static void thousands_of_tasks_end_once_each(void **state) {
     }
 }
 
-static void start_waiting_for_a_slot_can_be_withdrawn(void **state) {
+static void a_start_that_waits_for_a_slot_can_be_withdrawn(void **state) {
     struct world *world = *state;
     guard_set_slots(world->guard, 1);
     struct guard_start first = task(1, SH("sleep 1000"));
@@ -460,7 +463,7 @@ static void start_waiting_for_a_slot_can_be_withdrawn(void **state) {
     world_run(world, 1, 1);
 }
 
-static void many_lasting_tasks_end_at_once_when_killed(void **state) {
+static void many_long_tasks_can_be_killed_at_once(void **state) {
     struct world *world = *state;
     enum { MANY = 200 };
     for (uint64_t id = 0; id < MANY; id++) {
@@ -480,48 +483,48 @@ int main(int argc, char **argv) {
     if (status >= 0)
         return status;
     const struct CMUnitTest tests[] = {
-        CASE(output_of_a_small_task_comes_inline),
+        CASE(short_output_is_returned_inline),
         CASE(exit_codes_are_reported),
         CASE(signals_are_reported),
-        CASE(missing_program_cannot_be_executed),
-        CASE(file_without_x_bit_cannot_be_executed),
-        CASE(missing_interpreter_is_named_as_the_cause),
-        CASE(script_without_a_first_line_goes_to_the_shell),
-        CASE(missing_directory_cannot_be_entered),
-        CASE(directory_mask_and_environment_are_the_tasks),
-        CASE(child_gets_only_its_own_descriptors),
+        CASE(a_missing_program_cannot_be_executed),
+        CASE(a_file_without_x_bit_cannot_be_executed),
+        CASE(a_missing_interpreter_is_named_as_the_cause),
+        CASE(a_script_without_an_interpreter_line_is_run_by_the_shell),
+        CASE(a_missing_directory_cannot_be_entered),
+        CASE(a_task_gets_its_directory_umask_and_environment),
+        CASE(a_child_inherits_only_its_own_descriptors),
         CASE(standard_input_is_empty_unless_given),
-        CASE(arguments_too_long_are_refused),
-        CASE(large_output_goes_to_its_file_whole),
-        CASE(binary_output_without_line_feed_is_kept),
-        CASE(over_the_limit_head_and_tail_are_kept),
-        CASE(without_a_file_the_last_bytes_stay),
-        CASE(refused_by_the_disk_is_said_and_the_task_goes_on),
-        CASE(file_that_exists_is_not_touched),
+        CASE(arguments_that_are_too_long_are_refused),
+        CASE(all_of_a_large_output_goes_to_its_file),
+        CASE(binary_output_without_a_line_feed_is_kept),
+        CASE(head_and_tail_of_output_over_the_limit_are_kept),
+        CASE(without_a_file_the_last_bytes_are_kept),
+        CASE(a_write_error_is_reported_and_the_task_continues),
+        CASE(an_existing_file_is_not_overwritten),
         CASE(slow_output_can_be_followed_in_its_file),
-        CASE(last_line_of_the_status_descriptor_counts),
-        CASE(who_sits_in_his_status_pipe_is_ended),
-        CASE(who_holds_the_status_pipe_of_the_dead_is_ended),
-        GROUPS(who_sits_in_his_status_pipe_is_ended),
-        GROUPS(who_holds_the_status_pipe_of_the_dead_is_ended),
+        CASE(the_last_line_written_to_the_status_descriptor_counts),
+        CASE(a_task_that_keeps_writing_its_status_is_ended),
+        CASE(a_process_that_keeps_the_status_pipe_open_is_ended),
+        GROUPS(a_task_that_keeps_writing_its_status_is_ended),
+        GROUPS(a_process_that_keeps_the_status_pipe_open_is_ended),
         CASE(progress_is_reported_while_a_task_runs),
-        CASE(term_ends_a_task),
-        CASE(deaf_task_is_killed_after_the_grace),
-        CASE(second_kill_skips_the_grace),
-        CASE(kill_reaches_a_task_just_started),
-        CASE(timeout_ends_a_deaf_task),
-        CASE(timeout_ends_a_task_that_stopped_itself),
-        CASE(tasks_run_where_others_were_killed),
-        CASE(thousands_of_tasks_end_once_each),
-        CASE(start_waiting_for_a_slot_can_be_withdrawn),
-        CASE(many_lasting_tasks_end_at_once_when_killed),
-        GROUPS(output_of_a_small_task_comes_inline),
-        GROUPS(child_gets_only_its_own_descriptors),
-        GROUPS(deaf_task_is_killed_after_the_grace),
-        GROUPS(timeout_ends_a_task_that_stopped_itself),
-        GROUPS(tasks_run_where_others_were_killed),
-        GROUPS(thousands_of_tasks_end_once_each),
-        GROUPS(many_lasting_tasks_end_at_once_when_killed),
+        CASE(sigterm_ends_a_task),
+        CASE(a_task_that_ignores_sigterm_is_killed_after_the_grace_period),
+        CASE(a_second_kill_skips_the_grace_period),
+        CASE(a_task_that_has_just_started_can_be_killed),
+        CASE(a_timeout_ends_a_task_that_ignores_sigterm),
+        CASE(a_timeout_ends_a_stopped_task),
+        CASE(tasks_run_after_others_were_killed),
+        CASE(each_of_thousands_of_tasks_ends_once),
+        CASE(a_start_that_waits_for_a_slot_can_be_withdrawn),
+        CASE(many_long_tasks_can_be_killed_at_once),
+        GROUPS(short_output_is_returned_inline),
+        GROUPS(a_child_inherits_only_its_own_descriptors),
+        GROUPS(a_task_that_ignores_sigterm_is_killed_after_the_grace_period),
+        GROUPS(a_timeout_ends_a_stopped_task),
+        GROUPS(tasks_run_after_others_were_killed),
+        GROUPS(each_of_thousands_of_tasks_ends_once),
+        GROUPS(many_long_tasks_can_be_killed_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static size_t check_files(void) {
     return bytes - known;
 }
 
-static void little_stays_in_memory(void **state) {
+static void short_output_stays_in_memory(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "out", 0, 0);
@@ -101,7 +101,8 @@ static void little_stays_in_memory(void **state) {
     guard_capture_clear(&capture);
 }
 
-static void more_than_fits_goes_to_the_file_from_the_start(void **state) {
+static void
+output_that_exceeds_the_memory_goes_to_the_file_from_the_start(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "out", 10, 0);
@@ -141,7 +142,7 @@ static void without_output_there_is_no_file(void **state) {
     guard_capture_clear(&capture);
 }
 
-static void at_the_limit_nothing_is_cut(void **state) {
+static void output_exactly_at_the_limit_is_not_cut(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "out", 4, 20);
@@ -155,7 +156,7 @@ static void at_the_limit_nothing_is_cut(void **state) {
 }
 
 /* The tail does not depend on the sizes of the pieces. */
-static void tail_is_right_for_every_size_of_piece(void **state) {
+static void the_tail_is_right_for_every_size_of_piece(void **state) {
     (void)state;
     char all[200];
     for (int i = 0; i < 200; i++)
@@ -180,7 +181,7 @@ static void tail_is_right_for_every_size_of_piece(void **state) {
     }
 }
 
-static void missing_directory_costs_output_only(void **state) {
+static void a_missing_directory_loses_only_output(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "no/such/place", 4, 0);
@@ -194,7 +195,7 @@ static void missing_directory_costs_output_only(void **state) {
     guard_capture_clear(&capture);
 }
 
-static void little_is_stamped_in_memory(void **state) {
+static void short_output_is_stamped_in_memory(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "out", 0, 0);
@@ -256,7 +257,7 @@ static void stamps_of_head_and_tail_are_right(void **state) {
 }
 
 /* A file at its size limit accepts a part, then nothing, like a full disk. */
-static void full_disk_leaves_stamps_that_fit(void **state) {
+static void a_full_disk_leaves_consistent_stamps(void **state) {
     (void)state;
     struct rlimit before, few;
     getrlimit(RLIMIT_FSIZE, &before);
@@ -291,10 +292,10 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
 }
 
 /* The disk has 800 bytes, and the last eighth of it must stay free. */
-static void last_of_the_disk_is_left_to_others(void **state) {
+static void the_last_eighth_of_the_disk_stays_free(void **state) {
     (void)state;
     struct guard_capture capture;
-    char *said = NULL;
+    char *text = NULL;
     disk_bytes = 800;
     guard_capture_init(&capture, dir_fd, "out", 10, 0);
     for (disk_left = 700; disk_left > 0; disk_left -= 10)
@@ -302,16 +303,16 @@ static void last_of_the_disk_is_left_to_others(void **state) {
     assert_int_equal(capture.bytes, 600);
     assert_true(capture.lost);
     guard_capture_finish(&capture);
-    said = content();
-    assert_memory_equal(said + 590, "123456789\n", 10);
+    text = content();
+    assert_memory_equal(text + 590, "123456789\n", 10);
     assert_string_equal(
-        said + 600, "\n[pointsman: 100 bytes lost: No space left on device]\n");
+        text + 600, "\n[pointsman: 100 bytes lost: No space left on device]\n");
     guard_capture_clear(&capture);
     disk_bytes = 0;
 }
 
 /* Once space has been freed, the output continues after a mark. */
-static void output_goes_on_when_there_is_room_again(void **state) {
+static void output_continues_when_space_is_free_again(void **state) {
     (void)state;
     struct guard_capture capture;
     disk_bytes = 800;
@@ -333,19 +334,19 @@ static void output_goes_on_when_there_is_room_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(little_stays_in_memory),
-        CASE(more_than_fits_goes_to_the_file_from_the_start),
+        CASE(short_output_stays_in_memory),
+        CASE(output_that_exceeds_the_memory_goes_to_the_file_from_the_start),
         CASE(spilled_output_can_be_followed),
         CASE(without_output_there_is_no_file),
-        CASE(at_the_limit_nothing_is_cut),
-        CASE(tail_is_right_for_every_size_of_piece),
-        CASE(missing_directory_costs_output_only),
-        CASE(little_is_stamped_in_memory),
+        CASE(output_exactly_at_the_limit_is_not_cut),
+        CASE(the_tail_is_right_for_every_size_of_piece),
+        CASE(a_missing_directory_loses_only_output),
+        CASE(short_output_is_stamped_in_memory),
         CASE(stamps_of_a_file_can_be_followed),
         CASE(stamps_of_head_and_tail_are_right),
-        CASE(full_disk_leaves_stamps_that_fit),
-        CASE(last_of_the_disk_is_left_to_others),
-        CASE(output_goes_on_when_there_is_room_again),
+        CASE(a_full_disk_leaves_consistent_stamps),
+        CASE(the_last_eighth_of_the_disk_stays_free),
+        CASE(output_continues_when_space_is_free_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

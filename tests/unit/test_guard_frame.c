@@ -94,8 +94,8 @@ static void rights_decode_as_they_were_encoded(void **state) {
     assert_int_equal(decoded.limit_count, 2);
     assert_memory_equal(decoded.limits.p, limits, sizeof limits);
     /* Counts that contradict the bytes are detected. */
-    struct guard_start_frame lie;
-    assert_false(guard_start_decode(span_make(body.p, body.len - 1), &lie));
+    struct guard_start_frame wrong;
+    assert_false(guard_start_decode(span_make(body.p, body.len - 1), &wrong));
 }
 
 static void usage_decodes_as_it_was_encoded(void **state) {
@@ -176,7 +176,7 @@ static void small_frames_decode_as_they_were_encoded(void **state) {
                                 .slots = 4,
                                 .any_cgroup = true,
                                 .role = with_nul("exec")};
-    struct guard_command word = {9, 15, 1000};
+    struct guard_command command = {9, 15, 1000};
     struct guard_ready ready = {.has_cgroup = true,
                                 .pid = 12,
                                 .mode = SPAN("cgroup"),
@@ -184,7 +184,7 @@ static void small_frames_decode_as_they_were_encoded(void **state) {
     struct guard_report news = {
         .id = 1, .pid = 2, .at = {3}, .line = SPAN("50 half")};
     guard_hello_encode(&out, &hello);
-    guard_command_encode(&out, GUARD_FRAME_KILL, &word);
+    guard_command_encode(&out, GUARD_FRAME_KILL, &command);
     guard_ready_encode(&out, GUARD_FRAME_READY, &ready);
     guard_report_encode(&out, GUARD_FRAME_PROGRESS, &news);
     struct span rest = text_span(&out), body;
@@ -197,9 +197,9 @@ static void small_frames_decode_as_they_were_encoded(void **state) {
     assert_string_equal(got_hello.role.p, "exec");
     assert_int_equal(got_hello.life_path.len, 0);
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
-    struct guard_command got_word;
-    assert_true(guard_command_decode(body, &got_word));
-    assert_memory_equal(&got_word, &word, sizeof word);
+    struct guard_command got_command;
+    assert_true(guard_command_decode(body, &got_command));
+    assert_memory_equal(&got_command, &command, sizeof command);
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
     struct guard_ready got_ready;
     assert_true(guard_ready_decode(body, &got_ready));
@@ -214,7 +214,7 @@ static void small_frames_decode_as_they_were_encoded(void **state) {
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_NONE);
 }
 
-static void cut_frame_is_waited_for(void **state) {
+static void a_truncated_frame_is_not_taken(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
@@ -228,7 +228,7 @@ static void cut_frame_is_waited_for(void **state) {
     }
 }
 
-static void cut_body_is_refused(void **state) {
+static void a_truncated_body_is_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
@@ -240,7 +240,7 @@ static void cut_body_is_refused(void **state) {
         assert_false(guard_start_decode(span_make(body.p, len), &decoded));
 }
 
-static void huge_or_unknown_frame_is_bad(void **state) {
+static void a_huge_or_unknown_frame_is_bad(void **state) {
     (void)state;
     static const unsigned char huge[8] = {0xff, 0xff, 0xff, 0xff, 2};
     static const unsigned char unknown[8] = {0, 0, 0, 0, 200};
@@ -254,7 +254,7 @@ static void huge_or_unknown_frame_is_bad(void **state) {
     }
 }
 
-static void counts_that_lie_are_refused(void **state) {
+static void wrong_counts_are_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
@@ -262,11 +262,11 @@ static void counts_that_lie_are_refused(void **state) {
     /* argc and envc are at offsets 44 and 48 of the fixed part. */
     for (size_t at = 44; at <= 48; at += 4)
         for (unsigned count = 0; count < 10; count++) {
-            uint32_t old, lie = count == 3 ? UINT32_MAX : count;
+            uint32_t old, wrong = count == 3 ? UINT32_MAX : count;
             char *p = out.p + GUARD_FRAME_HEAD + at;
             memcpy(&old, p, sizeof old);
             assert_int_equal(old, 3);
-            memcpy(p, &lie, sizeof lie);
+            memcpy(p, &wrong, sizeof wrong);
             struct guard_start_frame decoded;
             assert_false(guard_start_decode(
                 span_make(out.p + GUARD_FRAME_HEAD, out.len - GUARD_FRAME_HEAD),
@@ -297,10 +297,10 @@ int main(void) {
         cmocka_unit_test(usage_decodes_as_it_was_encoded),
         cmocka_unit_test(an_end_decodes_as_it_was_encoded),
         cmocka_unit_test(small_frames_decode_as_they_were_encoded),
-        cmocka_unit_test(cut_frame_is_waited_for),
-        cmocka_unit_test(cut_body_is_refused),
-        cmocka_unit_test(huge_or_unknown_frame_is_bad),
-        cmocka_unit_test(counts_that_lie_are_refused),
+        cmocka_unit_test(a_truncated_frame_is_not_taken),
+        cmocka_unit_test(a_truncated_body_is_refused),
+        cmocka_unit_test(a_huge_or_unknown_frame_is_bad),
+        cmocka_unit_test(wrong_counts_are_refused),
         cmocka_unit_test(a_start_that_is_too_large_is_not_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

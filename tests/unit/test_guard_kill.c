@@ -9,8 +9,8 @@ static struct mono at_ms(int64_t ms) {
     return (struct mono){ms * NS_PER_MS};
 }
 
-static struct guard_task_request wished(const int64_t (*kills)[2],
-                                        size_t count) {
+static struct guard_task_request request_of(const int64_t (*kills)[2],
+                                            size_t count) {
     struct guard_task_request request = {.kill_at = MONO_NEVER};
     for (size_t i = 0; i < count; i++)
         guard_task_request_add(&request, (int)kills[i][0], kills[i][1],
@@ -18,24 +18,24 @@ static struct guard_task_request wished(const int64_t (*kills)[2],
     return request;
 }
 
-#define WISHED(...)                           \
-    wished((const int64_t[][2]){__VA_ARGS__}, \
-           sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]))
+#define REQUEST(...)                              \
+    request_of((const int64_t[][2]){__VA_ARGS__}, \
+               sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]))
 
-static void kill_beats_term_in_any_order(void **state) {
+static void kill_overrides_term_in_any_order(void **state) {
     (void)state;
-    struct guard_task_request request = WISHED({SIGTERM, 500}, {SIGKILL, 0});
+    struct guard_task_request request = REQUEST({SIGTERM, 500}, {SIGKILL, 0});
     assert_int_equal(request.signal, SIGKILL);
     assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
-    request = WISHED({SIGKILL, 0}, {SIGTERM, 500});
+    request = REQUEST({SIGKILL, 0}, {SIGTERM, 500});
     assert_int_equal(request.signal, SIGKILL);
     assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
 }
 
-static void earliest_time_for_kill_counts(void **state) {
+static void the_earliest_time_for_kill_counts(void **state) {
     (void)state;
     struct guard_task_request request =
-        WISHED({SIGTERM, 500}, {SIGTERM, 20}, {SIGTERM, 900});
+        REQUEST({SIGTERM, 500}, {SIGTERM, 20}, {SIGTERM, 900});
     assert_int_equal(request.signal, SIGTERM);
     assert_int_equal(request.kill_at.ns, at_ms(120).ns);
 }
@@ -43,28 +43,28 @@ static void earliest_time_for_kill_counts(void **state) {
 static void a_later_term_does_not_cancel_a_kill(void **state) {
     (void)state;
     struct guard_task_request request =
-        WISHED({SIGTERM, 500}, {SIGTERM, GUARD_NO_KILL});
+        REQUEST({SIGTERM, 500}, {SIGTERM, GUARD_NO_KILL});
     assert_int_equal(request.kill_at.ns, at_ms(600).ns);
-    request = WISHED({SIGTERM, GUARD_NO_KILL});
+    request = REQUEST({SIGTERM, GUARD_NO_KILL});
     assert_int_equal(request.signal, SIGTERM);
     assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
 }
 
-static void no_time_to_wait_means_kill(void **state) {
+static void a_grace_period_of_zero_means_kill(void **state) {
     (void)state;
-    assert_int_equal(WISHED({SIGTERM, 0}).signal, SIGKILL);
-    assert_int_equal(WISHED({SIGTERM, 1}).signal, SIGTERM);
-    assert_int_equal(WISHED({SIGTERM, 1}).kill_at.ns, at_ms(101).ns);
+    assert_int_equal(REQUEST({SIGTERM, 0}).signal, SIGKILL);
+    assert_int_equal(REQUEST({SIGTERM, 1}).signal, SIGTERM);
+    assert_int_equal(REQUEST({SIGTERM, 1}).kill_at.ns, at_ms(101).ns);
 }
 
-static void of_two_signals_the_last_is_sent(void **state) {
+static void the_last_of_two_signals_is_sent(void **state) {
     (void)state;
-    assert_int_equal(WISHED({SIGHUP, 500}, {SIGTERM, 900}).signal, SIGTERM);
+    assert_int_equal(REQUEST({SIGHUP, 500}, {SIGTERM, 900}).signal, SIGTERM);
 }
 
 /* ---- limited rate of output ---- */
 
-static void a_second_of_lines_is_free(void **state) {
+static void the_lines_of_one_second_are_free(void **state) {
     (void)state;
     struct guard_pace pace;
     guard_pace_init(&pace, 4);
@@ -80,7 +80,7 @@ static void a_second_of_lines_is_free(void **state) {
     assert_true(guard_pace_charge(&pace, SPAN("e\n"), now).ns > now.ns);
 }
 
-static void without_a_pace_nothing_is_owed(void **state) {
+static void without_a_limit_there_is_no_delay(void **state) {
     (void)state;
     struct guard_pace pace;
     guard_pace_init(&pace, 0);
@@ -89,7 +89,7 @@ static void without_a_pace_nothing_is_owed(void **state) {
                     0);
 }
 
-static void bytes_without_lines_are_paid_for_too(void **state) {
+static void bytes_without_line_feeds_count_as_well(void **state) {
     (void)state;
     struct guard_pace pace;
     char *bytes = calloc(1, 3 << 16);
@@ -164,7 +164,7 @@ static int task_family(bool wait, bool apart) {
 }
 
 /* Creates a file on TERM, and runs until then. */
-static int task_testament(const char *file) {
+static int task_file_on_term(const char *file) {
     catch_term();
     say_fd(GUARD_PROGRESS_FD, "ready\n");
     wait_term();
@@ -178,8 +178,8 @@ static int own_task(int argc, char **argv) {
         task_stubborn();
     if (strcmp(verb, "family") == 0)
         return task_family(strcmp(arg, "go") != 0, strcmp(arg, "apart") == 0);
-    if (strcmp(verb, "testament") == 0)
-        return task_testament(arg);
+    if (strcmp(verb, "file-on-term") == 0)
+        return task_file_on_term(arg);
     return 9;
 }
 
@@ -194,7 +194,7 @@ static void term_then_more(struct world *world, uint64_t id) {
         guard_kill(world->guard, id, SIGTERM, 1);
 }
 
-static void term_alone_leaves_the_deaf_to_the_next_kill(void **state) {
+static void a_task_that_ignores_term_can_be_killed_later(void **state) {
     struct world *world = *state;
     world->on_progress = term_then_more;
     struct guard_start start = task(1, OWN("stubborn"));
@@ -206,10 +206,10 @@ static void term_alone_leaves_the_deaf_to_the_next_kill(void **state) {
     assert_int_equal(seen->end.kill_signal, SIGTERM);
 }
 
-static void timeout_by_term_alone_is_only_a_term(void **state) {
+static void a_timeout_without_kill_sends_only_term(void **state) {
     struct world *world = *state;
     world->on_progress = NULL;
-    struct guard_start start = task(1, OWN("testament", "/dev/null"));
+    struct guard_start start = task(1, OWN("file-on-term", "/dev/null"));
     start.progress_fd = true;
     start.timeout_ms = 30;
     start.grace_ms = GUARD_NO_KILL;
@@ -222,7 +222,7 @@ static void timeout_by_term_alone_is_only_a_term(void **state) {
 
 /* 100 lines are free, and the pipe and the buffer hold four lines each; the
  * others need almost two seconds. No line is lost. */
-static void who_writes_too_fast_waits(void **state) {
+static void a_task_that_writes_too_fast_is_slowed_down(void **state) {
     struct world *world = *state;
     struct guard_start start =
         task(1, SH("i=0; while [ $i -lt 300 ]; do printf '%1023d\\n' $i; "
@@ -238,13 +238,13 @@ static void who_writes_too_fast_waits(void **state) {
 
 /* ---- destinations ---- */
 
-static void term_kindly(struct world *world, uint64_t id) {
+static void term_with_long_grace(struct world *world, uint64_t id) {
     guard_kill(world->guard, id, SIGTERM, 3600000);
 }
 
 static struct seen *run_family(struct world *world, const char *how,
                                enum guard_to to) {
-    world->on_progress = term_kindly;
+    world->on_progress = term_with_long_grace;
     struct guard_start start = task(1, OWN("family", how));
     start.progress_fd = true;
     start.kill_to = to;
@@ -265,7 +265,7 @@ static void guard_kill_soon(uv_timer_t *timer) {
 
 /* The child keeps the pipe open, so it would get the rest of the grace
  * period. */
-static void term_to_the_child_alone_reaches_only_it(void **state) {
+static void term_to_the_first_process_reaches_only_it(void **state) {
     struct world *world = *state;
     uv_timer_t timer;
     uv_timer_init(&world->loop, &timer);
@@ -286,7 +286,7 @@ static void term_to_the_cgroup_reaches_other_sessions(void **state) {
     assert_int_equal(seen->end.exit_code, 0);
 }
 
-static void without_a_group_the_task_stays_in_ours(void **state) {
+static void a_task_without_its_own_group_stays_in_ours(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, TASK("inspect"));
     start.keep_group = true;
@@ -302,10 +302,10 @@ static void stop_loop(struct world *world, uint64_t id) {
     uv_stop(&world->loop);
 }
 
-static void lose_guard_with(struct world *world, const char *file,
-                            enum guard_death death) {
+static void kill_guard_during(struct world *world, const char *file,
+                              enum guard_death death) {
     world->on_progress = stop_loop;
-    struct guard_start start = task(1, OWN("testament", file));
+    struct guard_start start = task(1, OWN("file-on-term", file));
     start.progress_fd = true;
     start.death = death;
     guard_start(world->guard, &start);
@@ -324,18 +324,18 @@ static void await_gone(pid_t pid, unsigned long long born) {
     }
 }
 
-static void task_may_get_term_when_the_guard_dies(void **state) {
+static void a_task_may_get_term_when_the_guard_dies(void **state) {
     struct world *world = *state;
     char file[PATH_MAX + 20];
-    snprintf(file, sizeof file, "%s/will", world->dir);
-    lose_guard_with(world, file, GUARD_DEATH_TERM);
+    snprintf(file, sizeof file, "%s/termed", world->dir);
+    kill_guard_during(world, file, GUARD_DEATH_TERM);
     await_gone(world->last_pid, process_start(world->last_pid));
     assert_int_equal(access(file, F_OK), 0);
 }
 
-static void task_may_outlive_the_guard_until_the_next_life(void **state) {
+static void a_task_may_outlive_the_guard_until_the_next_start(void **state) {
     struct world *world = *state;
-    lose_guard_with(world, "/dev/null", GUARD_DEATH_NONE);
+    kill_guard_during(world, "/dev/null", GUARD_DEATH_NONE);
     unsigned long long born = process_start(world->last_pid);
     assert_true(born > 0);
     assert_int_equal(kill(world->last_pid, 0), 0);
@@ -387,27 +387,27 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "own") == 0)
         return end_task(own_task(argc - 2, argv + 2));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kill_beats_term_in_any_order),
-        cmocka_unit_test(earliest_time_for_kill_counts),
+        cmocka_unit_test(kill_overrides_term_in_any_order),
+        cmocka_unit_test(the_earliest_time_for_kill_counts),
         cmocka_unit_test(a_later_term_does_not_cancel_a_kill),
-        cmocka_unit_test(no_time_to_wait_means_kill),
-        cmocka_unit_test(of_two_signals_the_last_is_sent),
-        cmocka_unit_test(a_second_of_lines_is_free),
-        cmocka_unit_test(without_a_pace_nothing_is_owed),
-        cmocka_unit_test(bytes_without_lines_are_paid_for_too),
-        CASE(who_writes_too_fast_waits),
-        CASE(term_alone_leaves_the_deaf_to_the_next_kill),
-        CASE(timeout_by_term_alone_is_only_a_term),
+        cmocka_unit_test(a_grace_period_of_zero_means_kill),
+        cmocka_unit_test(the_last_of_two_signals_is_sent),
+        cmocka_unit_test(the_lines_of_one_second_are_free),
+        cmocka_unit_test(without_a_limit_there_is_no_delay),
+        cmocka_unit_test(bytes_without_line_feeds_count_as_well),
+        CASE(a_task_that_writes_too_fast_is_slowed_down),
+        CASE(a_task_that_ignores_term_can_be_killed_later),
+        CASE(a_timeout_without_kill_sends_only_term),
         CASE(term_to_the_group_reaches_the_child),
-        CASE(term_to_the_child_alone_reaches_only_it),
+        CASE(term_to_the_first_process_reaches_only_it),
         CASE(term_to_the_cgroup_reaches_other_sessions),
-        CASE(without_a_group_the_task_stays_in_ours),
-        GROUPS(term_alone_leaves_the_deaf_to_the_next_kill),
+        CASE(a_task_without_its_own_group_stays_in_ours),
+        GROUPS(a_task_that_ignores_term_can_be_killed_later),
         GROUPS(term_to_the_group_reaches_the_child),
-        GROUPS(term_to_the_child_alone_reaches_only_it),
-        GROUPS(without_a_group_the_task_stays_in_ours),
-        GROUPS(task_may_get_term_when_the_guard_dies),
-        GROUPS(task_may_outlive_the_guard_until_the_next_life),
+        GROUPS(term_to_the_first_process_reaches_only_it),
+        GROUPS(a_task_without_its_own_group_stays_in_ours),
+        GROUPS(a_task_may_get_term_when_the_guard_dies),
+        GROUPS(a_task_may_outlive_the_guard_until_the_next_start),
         GROUPS(strays_with_the_canary_end_with_the_task),
         GROUPS(strays_without_a_canary_end_with_the_guard),
     };

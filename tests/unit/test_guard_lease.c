@@ -37,14 +37,14 @@ static void nothing_starts_before_the_first_lease(void **state) {
     assert_string_equal(seen->error, "the lease of this worker has expired");
 }
 
-static void with_a_lease_tasks_run(void **state) {
+static void tasks_run_with_a_lease(void **state) {
     struct world *world = *state;
     guard_lease(world->guard, in_ms(LONG_MS));
     struct seen *seen = run_sh(world, 1, "echo here");
     assert_string_equal(seen->output, "here\n");
 }
 
-static void an_earlier_moment_takes_nothing_back(void **state) {
+static void an_earlier_deadline_does_not_shorten_the_lease(void **state) {
     struct world *world = *state;
     guard_lease(world->guard, in_ms(LONG_MS));
     guard_lease(world->guard, in_ms(-1));
@@ -69,7 +69,7 @@ static uint64_t run_past_the_lease(struct world *world) {
     }
 }
 
-static void when_it_has_passed_all_are_killed(void **state) {
+static void all_tasks_are_killed_when_the_lease_expires(void **state) {
     struct world *world = *state;
     uint64_t id = run_past_the_lease(world);
     struct seen *seen = &world->seen[id], *next = &world->seen[id + 1];
@@ -86,15 +86,15 @@ static void when_it_has_passed_all_are_killed(void **state) {
 
 /* ---- a worker in a separate process -------------------------------------- */
 
-static unsigned there;
+static unsigned ready_tasks;
 
-static void note_who(struct world *world, uint64_t id) {
+static void note_ready(struct world *world, uint64_t id) {
     if (id == 2 || strcmp(world->progress, "staying") == 0)
-        there |= 1U << id;
+        ready_tasks |= 1U << id;
 }
 
-static bool both_are_there(const struct world *world) {
-    return world->lost || there == 6;
+static bool both_are_ready(const struct world *world) {
+    return world->lost || ready_tasks == 6;
 }
 
 static void keep_leased(uv_timer_t *timer) {
@@ -110,7 +110,7 @@ static void worker_main(const char *dir, const char *cgroup_root) {
     world->base_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world->cgroup_root = *cgroup_root == '-' ? NULL : "";
     world->leased = true;
-    world->on_progress = note_who;
+    world->on_progress = note_ready;
     uv_loop_init(&world->loop);
     world_open(world, 0);
     uv_timer_t keeper;
@@ -126,7 +126,7 @@ static void worker_main(const char *dir, const char *cgroup_root) {
     start = task(2, TASK("deaf"));
     start.progress_fd = true;
     guard_start(world->guard, &start);
-    while (!both_are_there(world))
+    while (!both_are_ready(world))
         uv_run(&world->loop, UV_RUN_ONCE);
     struct boot until = in_ms(WORKER_MS);
     guard_lease(world->guard, until);
@@ -136,13 +136,13 @@ static void worker_main(const char *dir, const char *cgroup_root) {
     sleep_for_ever();
 }
 
-struct stand_in {
+struct test_worker {
     pid_t pid, guard;
     struct boot until;
 };
 
-static struct stand_in start_worker(struct world *world) {
-    struct stand_in worker = {0};
+static struct test_worker start_worker(struct world *world) {
+    struct test_worker worker = {0};
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     worker.pid = fork();
@@ -207,7 +207,7 @@ static void await_moment(struct boot at) {
     close(fd);
 }
 
-static void end_worker(struct stand_in *worker) {
+static void end_worker(struct test_worker *worker) {
     kill(worker->pid, SIGKILL);
     waitpid(worker->pid, NULL, 0);
     await_guard_gone(worker->guard);
@@ -228,7 +228,7 @@ static void stopped_worker(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     if (cgroup_root == NULL)
         need_cgroup(world);
-    struct stand_in worker = start_worker(world);
+    struct test_worker worker = start_worker(world);
     kill(worker.pid, SIGSTOP);
     await_none(world);
     assert_true(clock_boot().ns >= worker.until.ns);
@@ -238,21 +238,22 @@ static void stopped_worker(const char *cgroup_root) {
     world_free(world);
 }
 
-static void stopped_worker_leaves_no_task(void **state) {
+static void a_stopped_worker_leaves_no_task(void **state) {
     (void)state;
     stopped_worker(NULL);
 }
 
-static void stopped_worker_leaves_no_task_without_cgroup(void **state) {
+static void a_stopped_worker_leaves_no_task_without_cgroup(void **state) {
     (void)state;
     stopped_worker("");
 }
 
-static void killed_worker_leaves_no_task_before_its_time(void **state) {
+static void
+a_killed_worker_leaves_no_task_even_before_the_deadline(void **state) {
     (void)state;
     struct world *world = world_new(NULL);
     need_cgroup(world);
-    struct stand_in worker = start_worker(world);
+    struct test_worker worker = start_worker(world);
     end_worker(&worker);
     assert_int_equal(count_alive(world), 0);
     world_free(world);
@@ -260,10 +261,10 @@ static void killed_worker_leaves_no_task_before_its_time(void **state) {
 
 /* Stops both before the lease expires; a run that was too slow for this is
  * repeated. */
-static struct stand_in stop_both(struct world *world) {
+static struct test_worker stop_both(struct world *world) {
     int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     for (;;) {
-        struct stand_in worker = start_worker(world);
+        struct test_worker worker = start_worker(world);
         kill(worker.guard, SIGSTOP);
         kill(worker.pid, SIGSTOP);
         if (in_ms(WORKER_MS / 10).ns < worker.until.ns)
@@ -276,11 +277,12 @@ static struct stand_in stop_both(struct world *world) {
 
 /* This looks as if the whole machine had been suspended: the tasks exist until
  * the guard runs again, and the worker is not needed to kill them. */
-static void after_a_thaw_what_is_due_is_killed(void **state) {
+static void
+tasks_past_the_deadline_are_killed_after_a_suspension(void **state) {
     (void)state;
     struct world *world = world_new(NULL);
     need_cgroup(world);
-    struct stand_in worker = stop_both(world);
+    struct test_worker worker = stop_both(world);
     await_moment(worker.until);
     assert_int_equal(count_alive(world), 6);
     kill(worker.guard, SIGCONT);
@@ -303,16 +305,17 @@ int main(int argc, char **argv) {
         worker_main(argv[2], argv[3]);
     const struct CMUnitTest tests[] = {
         LEASED(nothing_starts_before_the_first_lease),
-        LEASED(with_a_lease_tasks_run),
-        LEASED(an_earlier_moment_takes_nothing_back),
-        LEASED(when_it_has_passed_all_are_killed),
+        LEASED(tasks_run_with_a_lease),
+        LEASED(an_earlier_deadline_does_not_shorten_the_lease),
+        LEASED(all_tasks_are_killed_when_the_lease_expires),
         LEASED_GROUPS(nothing_starts_before_the_first_lease),
-        LEASED_GROUPS(with_a_lease_tasks_run),
-        LEASED_GROUPS(when_it_has_passed_all_are_killed),
-        cmocka_unit_test(stopped_worker_leaves_no_task),
-        cmocka_unit_test(stopped_worker_leaves_no_task_without_cgroup),
-        cmocka_unit_test(killed_worker_leaves_no_task_before_its_time),
-        cmocka_unit_test(after_a_thaw_what_is_due_is_killed),
+        LEASED_GROUPS(tasks_run_with_a_lease),
+        LEASED_GROUPS(all_tasks_are_killed_when_the_lease_expires),
+        cmocka_unit_test(a_stopped_worker_leaves_no_task),
+        cmocka_unit_test(a_stopped_worker_leaves_no_task_without_cgroup),
+        cmocka_unit_test(
+            a_killed_worker_leaves_no_task_even_before_the_deadline),
+        cmocka_unit_test(tasks_past_the_deadline_are_killed_after_a_suspension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,8 @@ static void need_cgroup(struct world *world) {
     test_skip(guard_mode(world->guard));
 }
 
-static void grandchildren_in_their_own_sessions_end_with_it(void **state) {
+static void
+grandchildren_in_their_own_sessions_end_with_the_task(void **state) {
     need_cgroup(*state);
     struct seen *seen = run_tree(*state, "tree");
     assert_int_equal(seen->end.exit_code, 0);
@@ -33,7 +34,7 @@ static void grandchildren_in_their_own_sessions_end_with_it(void **state) {
     assert_int_equal(count_alive(*state, "pids"), 0);
 }
 
-static void grandchildren_that_hold_the_pipe_end_with_it(void **state) {
+static void grandchildren_that_hold_the_pipe_end_with_the_task(void **state) {
     need_cgroup(*state);
     struct seen *seen = run_tree(*state, "tree-with-pipe");
     assert_true(seen->end.leftovers);
@@ -41,7 +42,7 @@ static void grandchildren_that_hold_the_pipe_end_with_it(void **state) {
     assert_int_equal(count_alive(*state, "pids"), 0);
 }
 
-static void daemon_without_descriptors_ends_with_it(void **state) {
+static void a_daemon_without_descriptors_ends_with_the_task(void **state) {
     struct world *world = *state;
     need_cgroup(world);
     struct guard_start start = task(1, TASK("daemon"));
@@ -51,7 +52,7 @@ static void daemon_without_descriptors_ends_with_it(void **state) {
     assert_false(seen->end.survivors);
 }
 
-static void background_jobs_of_the_group_end_with_it(void **state) {
+static void background_processes_of_the_group_end_with_the_task(void **state) {
     struct seen *seen =
         run_sh(*state, 1, "sleep 1000 & echo $!; exec 2>&-; exit 0");
     assert_int_equal(seen->end.exit_code, 0);
@@ -77,7 +78,7 @@ static void without_cgroup_the_end_reports_survivors(void **state) {
 
 /* ---- locks ---- */
 
-static void locked_job_is_taken(void **state) {
+static void a_locked_job_is_reported_as_taken(void **state) {
     struct world *world = *state;
     write_script(world, "job", "x", 0644);
     int fd = openat(world->base_fd, "job", O_RDONLY | O_CLOEXEC);
@@ -91,7 +92,7 @@ static void locked_job_is_taken(void **state) {
     close(fd);
 }
 
-static void job_that_moved_on_is_taken(void **state) {
+static void a_job_whose_file_is_gone_is_reported_as_taken(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("echo ran"));
     start.lock_path = "gone";
@@ -99,7 +100,7 @@ static void job_that_moved_on_is_taken(void **state) {
     assert_int_equal(world_run(world, 1, 1)->end.result, GUARD_TAKEN);
 }
 
-static void lock_is_held_until_it_is_released(void **state) {
+static void a_lock_is_held_until_it_is_released(void **state) {
     struct world *world = *state;
     write_script(world, "job", "x", 0644);
     struct guard_start start = task(1, SH("echo ran"));
@@ -191,7 +192,7 @@ static pid_t start_client(struct world *world, pid_t *ret_guard) {
     return pid;
 }
 
-static void killed_client_leaves_nothing(const char *cgroup_root) {
+static void check_killed_client(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     pid_t guard, client = start_client(world, &guard);
     kill(client, SIGKILL);
@@ -201,18 +202,18 @@ static void killed_client_leaves_nothing(const char *cgroup_root) {
     world_free(world);
 }
 
-static void killed_client_leaves_no_task(void **state) {
+static void a_killed_client_leaves_no_task(void **state) {
     (void)state;
-    killed_client_leaves_nothing(NULL);
+    check_killed_client(NULL);
 }
 
-static void killed_client_leaves_no_task_without_cgroup(void **state) {
+static void a_killed_client_leaves_no_task_without_cgroup(void **state) {
     (void)state;
-    killed_client_leaves_nothing("");
+    check_killed_client("");
 }
 
 /* The client and the guard die together, so only the next start cleans up. */
-static void next_life_ends_what_the_last_left(const char *cgroup_root) {
+static void check_next_start(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     pid_t guard, client = start_client(world, &guard);
     kill(guard, SIGSTOP);
@@ -226,7 +227,7 @@ static void next_life_ends_what_the_last_left(const char *cgroup_root) {
 }
 
 /* The mode is "cgroup PATH", possibly followed by more. */
-static void guard_that_ends_leaves_no_cgroup(void **state) {
+static void a_guard_that_ends_leaves_no_cgroup(void **state) {
     struct world *world = *state;
     char path[PATH_MAX];
     need_cgroup(world);
@@ -238,14 +239,14 @@ static void guard_that_ends_leaves_no_cgroup(void **state) {
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void next_life_finds_nothing_running(void **state) {
+static void the_next_start_leaves_no_earlier_task_running(void **state) {
     (void)state;
-    next_life_ends_what_the_last_left(NULL);
+    check_next_start(NULL);
 }
 
-static void next_life_without_cgroup_kills_lock_holders(void **state) {
+static void the_next_start_without_cgroup_kills_lock_holders(void **state) {
     (void)state;
-    next_life_ends_what_the_last_left("");
+    check_next_start("");
 }
 
 int main(int argc, char **argv) {
@@ -255,22 +256,22 @@ int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "client") == 0)
         client_main(argv[2], argv[3]);
     const struct CMUnitTest tests[] = {
-        CASE(grandchildren_in_their_own_sessions_end_with_it),
-        CASE(grandchildren_that_hold_the_pipe_end_with_it),
-        CASE(daemon_without_descriptors_ends_with_it),
-        CASE(background_jobs_of_the_group_end_with_it),
-        CASE(locked_job_is_taken),
-        CASE(job_that_moved_on_is_taken),
-        CASE(lock_is_held_until_it_is_released),
+        CASE(grandchildren_in_their_own_sessions_end_with_the_task),
+        CASE(grandchildren_that_hold_the_pipe_end_with_the_task),
+        CASE(a_daemon_without_descriptors_ends_with_the_task),
+        CASE(background_processes_of_the_group_end_with_the_task),
+        CASE(a_locked_job_is_reported_as_taken),
+        CASE(a_job_whose_file_is_gone_is_reported_as_taken),
+        CASE(a_lock_is_held_until_it_is_released),
         CASE(the_death_of_the_guard_is_reported),
-        GROUPS(background_jobs_of_the_group_end_with_it),
+        GROUPS(background_processes_of_the_group_end_with_the_task),
         GROUPS(without_cgroup_the_end_reports_survivors),
         GROUPS(the_death_of_the_guard_is_reported),
-        CASE(guard_that_ends_leaves_no_cgroup),
-        cmocka_unit_test(killed_client_leaves_no_task),
-        cmocka_unit_test(killed_client_leaves_no_task_without_cgroup),
-        cmocka_unit_test(next_life_finds_nothing_running),
-        cmocka_unit_test(next_life_without_cgroup_kills_lock_holders),
+        CASE(a_guard_that_ends_leaves_no_cgroup),
+        cmocka_unit_test(a_killed_client_leaves_no_task),
+        cmocka_unit_test(a_killed_client_leaves_no_task_without_cgroup),
+        cmocka_unit_test(the_next_start_leaves_no_earlier_task_running),
+        cmocka_unit_test(the_next_start_without_cgroup_kills_lock_holders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static bool outlives_term(const struct row *row) {
     return row->method == 0 && shapes[row->shape].deaf;
 }
 
-static void kill_the_deaf(struct world *world) {
+static void kill_survivors_of_term(struct world *world) {
     for (uint64_t id = 1; id <= METHODS * TOS * DEATHS * SHAPES; id++) {
         struct row row = row_of(id);
         if (!outlives_term(&row))
@@ -141,7 +141,7 @@ static unsigned start_rows(struct world *world) {
     return deaf;
 }
 
-static void after_every_kill_nobody_is_left(void **state) {
+static void no_process_survives_any_kind_of_kill(void **state) {
     struct world *world = *state;
     need_cgroup(world);
     set_mark("kill");
@@ -149,14 +149,14 @@ static void after_every_kill_nobody_is_left(void **state) {
     unsigned all = METHODS * TOS * DEATHS * SHAPES, deaf = start_rows(world);
     world_run(world, all - deaf, 2);
     assert_true(count_marked() >= deaf);
-    kill_the_deaf(world);
+    kill_survivors_of_term(world);
     world_run(world, deaf, 1);
     assert_int_equal(count_marked(), 0);
     for (uint64_t id = 1; id <= all; id++)
         assert_false(world->seen[id].end.survivors);
 }
 
-static void of_a_thousand_nobody_is_left(void **state) {
+static void no_process_of_a_thousand_survives(void **state) {
     struct world *world = *state;
     need_cgroup(world);
     set_mark("bomb");
@@ -173,7 +173,7 @@ static void of_a_thousand_nobody_is_left(void **state) {
 
 /* KILL is sent while the task is still forking: it must not outrun the
  * guard. */
-static void bomb_that_still_grows_is_ended(void **state) {
+static void a_fork_bomb_is_ended_while_it_grows(void **state) {
     struct world *world = *state;
     need_cgroup(world);
     set_mark("grows");
@@ -246,12 +246,12 @@ static void worker_main(const char *dir, const char *root, const char *lease) {
     sleep_for_ever();
 }
 
-struct stand_in {
+struct test_worker {
     pid_t pid, guard;
 };
 
-static struct stand_in start_worker(struct world *world, const char *lease) {
-    struct stand_in worker = {0};
+static struct test_worker start_worker(struct world *world, const char *lease) {
+    struct test_worker worker = {0};
     int fds[2];
     char text[32] = "";
     assert_int_equal(pipe(fds), 0);
@@ -273,7 +273,7 @@ static struct stand_in start_worker(struct world *world, const char *lease) {
     return worker;
 }
 
-static void end_worker(struct stand_in *worker) {
+static void end_worker(struct test_worker *worker) {
     kill(worker->pid, SIGKILL);
     waitpid(worker->pid, NULL, 0);
 }
@@ -286,31 +286,32 @@ static bool probe_cgroup(void) {
     return has;
 }
 
-static void after_the_workers_death(const char *root) {
+static void check_death_of_worker(const char *root) {
     struct world *world = world_new(root);
     set_mark("death");
-    struct stand_in worker = start_worker(world, "0");
+    struct test_worker worker = start_worker(world, "0");
     end_worker(&worker);
     await_unmarked();
     world_free(world);
 }
 
-static void after_a_workers_death_nobody_is_left(void **state) {
+static void no_process_survives_the_death_of_the_worker(void **state) {
     (void)state;
     if (!probe_cgroup())
-        test_skip("no cgroup v2 here");
-    after_the_workers_death(NULL);
+        test_skip("cgroup v2 is not available");
+    check_death_of_worker(NULL);
 }
 
-static void after_a_workers_death_nobody_is_left_without_cgroup(void **state) {
+static void
+no_process_survives_the_death_of_the_worker_without_cgroup(void **state) {
     (void)state;
-    after_the_workers_death("");
+    check_death_of_worker("");
 }
 
-static void past_the_deadline_of_a_stopped_worker(const char *root) {
+static void check_lease_of_stopped_worker(const char *root) {
     struct world *world = world_new(root);
     set_mark("lease");
-    struct stand_in worker = start_worker(world, "1");
+    struct test_worker worker = start_worker(world, "1");
     kill(worker.pid, SIGSTOP);
     await_unmarked();
     assert_int_equal(kill(worker.pid, 0), 0);
@@ -319,29 +320,31 @@ static void past_the_deadline_of_a_stopped_worker(const char *root) {
     world_free(world);
 }
 
-static void past_the_deadline_nobody_is_left(void **state) {
+static void no_process_survives_the_lease_of_a_stopped_worker(void **state) {
     (void)state;
     if (!probe_cgroup())
-        test_skip("no cgroup v2 here");
-    past_the_deadline_of_a_stopped_worker(NULL);
+        test_skip("cgroup v2 is not available");
+    check_lease_of_stopped_worker(NULL);
 }
 
-static void past_the_deadline_nobody_is_left_without_cgroup(void **state) {
+static void
+no_process_survives_the_lease_of_a_stopped_worker_without_cgroup(void **state) {
     (void)state;
-    past_the_deadline_of_a_stopped_worker("");
+    check_lease_of_stopped_worker("");
 }
 
 /* ---- survivors without a cgroup ------------------------------------------ */
 
 /* Without a cgroup, a process that left the group and closed everything is
  * invisible to the guard, but ends with it. All others end with their task. */
-static void without_cgroup_only_the_closed_outlive_their_task(void **state) {
+static void
+without_cgroup_only_detached_processes_outlive_their_task(void **state) {
     struct world *world = *state;
     set_mark("groups");
     world->on_progress = kill_by_row;
     unsigned all = METHODS * TOS * DEATHS * SHAPES, deaf = start_rows(world);
     world_run(world, all - deaf, 2);
-    kill_the_deaf(world);
+    kill_survivors_of_term(world);
     world_run(world, deaf, 1);
     assert_int_equal(count_marked(), METHODS * TOS * DEATHS * 3);
     world_close_guard(world);
@@ -359,16 +362,18 @@ int main(int argc, char **argv) {
         worker_main(argv[2], argv[3], argv[4]);
     }
     const struct CMUnitTest tests[] = {
-        CASE(after_every_kill_nobody_is_left),
-        CASE(of_a_thousand_nobody_is_left),
-        CASE(bomb_that_still_grows_is_ended),
-        cmocka_unit_test(after_a_workers_death_nobody_is_left),
-        cmocka_unit_test(after_a_workers_death_nobody_is_left_without_cgroup),
-        cmocka_unit_test(past_the_deadline_nobody_is_left),
-        cmocka_unit_test(past_the_deadline_nobody_is_left_without_cgroup),
-        {"without_cgroup_only_the_closed_outlive_their_task",
-         without_cgroup_only_the_closed_outlive_their_task, set_up_groups,
-         tear_down, NULL},
+        CASE(no_process_survives_any_kind_of_kill),
+        CASE(no_process_of_a_thousand_survives),
+        CASE(a_fork_bomb_is_ended_while_it_grows),
+        cmocka_unit_test(no_process_survives_the_death_of_the_worker),
+        cmocka_unit_test(
+            no_process_survives_the_death_of_the_worker_without_cgroup),
+        cmocka_unit_test(no_process_survives_the_lease_of_a_stopped_worker),
+        cmocka_unit_test(
+            no_process_survives_the_lease_of_a_stopped_worker_without_cgroup),
+        {"without_cgroup_only_detached_processes_outlive_their_task",
+         without_cgroup_only_detached_processes_outlive_their_task,
+         set_up_groups, tear_down, NULL},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static struct seen *run_with_limit(struct world *world, uint32_t what,
     return world_run(world, 1, 1);
 }
 
-static void limit_is_the_tasks_own(void **state) {
+static void a_limit_applies_to_its_task_only(void **state) {
     struct world *world = *state;
     struct seen *seen =
         run_with_limit(world, RLIMIT_NOFILE, 37, "ulimit -Sn; ulimit -Hn");
@@ -27,7 +27,7 @@ static void limit_is_the_tasks_own(void **state) {
     assert_string_not_equal(seen->output, "37\n");
 }
 
-static void limit_ends_who_writes_too_much(void **state) {
+static void a_file_size_limit_ends_a_task_that_writes_too_much(void **state) {
     struct world *world = *state;
     char text[PATH_MAX + 100];
     snprintf(text, sizeof text,
@@ -56,10 +56,10 @@ static bool has_controller(const struct world *world, const char *name) {
     return strstr(guard_controllers(world->guard), name) != NULL;
 }
 
-static void without_a_controller_the_task_is_refused(void **state) {
+static void a_limit_without_its_controller_is_refused(void **state) {
     struct world *world = *state;
     if (has_controller(world, "memory"))
-        test_skip("there is a controller for memory here");
+        test_skip("the cgroup controller for memory is available");
     struct seen *seen = run_with_limit(world, GUARD_MEMORY, 64 << 20, "echo x");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_string_equal(
@@ -77,10 +77,10 @@ static void a_cpu_weight_without_a_controller_is_skipped(void **state) {
     assert_string_equal(seen->output, "weighed\n");
 }
 
-static void memory_over_the_limit_ends_the_whole_task(void **state) {
+static void exceeding_the_memory_limit_ends_the_whole_task(void **state) {
     struct world *world = *state;
     if (!has_controller(world, "memory"))
-        test_skip("no cgroup controller for memory is given to us here");
+        test_skip("the cgroup controller for memory is not available");
     struct seen *seen =
         run_with_limit(world, GUARD_MEMORY, 32 << 20,
                        "sleep 1000 & dd if=/dev/zero of=/dev/null bs=256M");
@@ -88,10 +88,10 @@ static void memory_over_the_limit_ends_the_whole_task(void **state) {
     assert_false(seen->end.survivors);
 }
 
-static void processes_over_the_limit_are_not_born(void **state) {
+static void no_processes_are_created_over_the_limit(void **state) {
     struct world *world = *state;
     if (!has_controller(world, "pids"))
-        test_skip("no cgroup controller for processes is given to us here");
+        test_skip("the cgroup controller for processes is not available");
     struct seen *seen =
         run_with_limit(world, GUARD_PIDS, 3,
                        "for i in 1 2 3 4 5 6; do sleep 100 & done; echo all");
@@ -126,7 +126,7 @@ static void usage_is_reported_while_a_task_runs(void **state) {
 }
 
 /* Although cgroups are reused, the usage of earlier tasks is not counted. */
-static void former_tasks_of_a_leaf_are_not_counted(void **state) {
+static void usage_of_earlier_tasks_in_a_cgroup_is_not_counted(void **state) {
     struct world *world = *state;
     run_sh(world, 1, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
     struct seen *seen = run_sh(world, 2, "sleep 0.3");
@@ -135,7 +135,7 @@ static void former_tasks_of_a_leaf_are_not_counted(void **state) {
 }
 
 /* Checks what is written, in a directory that only looks like a cgroup. */
-static void limits_are_written_to_the_leafs_files(void **state) {
+static void limits_are_written_to_the_files_of_the_cgroup(void **state) {
     struct world *world = *state;
     static const char *const names[] = {"memory.max", "memory.oom.group",
                                         "pids.max", "cpu.weight"};
@@ -164,7 +164,7 @@ static const struct passwd *nobody(void) {
     if (geteuid() != 0)
         test_skip("only root can start tasks of another user");
     if (entry == NULL)
-        test_skip("there is no user nobody here");
+        test_skip("there is no user named nobody");
     return entry;
 }
 
@@ -181,7 +181,7 @@ static struct seen *run_as_nobody(struct world *world, char *const *argv,
     return world_run(world, 1, 1);
 }
 
-static void task_has_the_users_ids_and_groups(void **state) {
+static void a_task_has_the_ids_and_groups_of_its_user(void **state) {
     const struct passwd *entry = nobody();
     char want[128];
     struct seen *seen =
@@ -192,7 +192,7 @@ static void task_has_the_users_ids_and_groups(void **state) {
     assert_int_equal(seen->end.exit_code, 0);
 }
 
-static void user_can_open_his_pipes_by_name(void **state) {
+static void another_user_can_open_the_pipes_by_name(void **state) {
     struct seen *seen = run_as_nobody(
         *state,
         SH("echo out >/dev/stdout; echo err >/dev/stderr; echo fine "
@@ -202,14 +202,14 @@ static void user_can_open_his_pipes_by_name(void **state) {
     assert_string_equal(seen->status, "fine");
 }
 
-static void user_cannot_enter_what_is_not_his(void **state) {
+static void another_user_cannot_enter_our_directory(void **state) {
     struct world *world = *state;
     struct seen *seen = run_as_nobody(world, SH("echo never"), world->dir);
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_non_null(strstr(seen->error, "cannot enter directory"));
 }
 
-static void user_has_no_rights_of_root(void **state) {
+static void another_user_has_no_capabilities(void **state) {
     struct seen *seen = run_as_nobody(
         *state, SH("grep -E '^Cap(Eff|Prm)' /proc/self/status"), NULL);
     assert_string_equal(
@@ -217,7 +217,7 @@ static void user_has_no_rights_of_root(void **state) {
 }
 
 /* A change of user clears the death signal, so it must be set afterwards. */
-static void death_signal_survives_the_change_of_user(void **state) {
+static void the_death_signal_survives_the_change_of_user(void **state) {
     struct world *world = *state;
     char command[3 * PATH_MAX];
     nobody();
@@ -228,7 +228,7 @@ static void death_signal_survives_the_change_of_user(void **state) {
     struct seen *seen =
         run_as_nobody(world, ARGV(command, "own", "death"), NULL);
     if (seen->end.result == GUARD_CANNOT)
-        test_skip("nobody cannot reach the directory of the tests");
+        test_skip("user nobody cannot reach the test directory");
     assert_string_equal(seen->output, "9\n");
 }
 
@@ -244,11 +244,11 @@ static uint64_t rights_in_use(const char *who) {
     return rights;
 }
 
-static void guard_of_root_uses_three_rights(void **state) {
+static void a_guard_of_root_keeps_only_the_capabilities_it_needs(void **state) {
     struct world *world = *state;
     char who[32];
     if (geteuid() != 0)
-        test_skip("only root has rights to give up");
+        test_skip("only root has capabilities to drop");
     bool alone = guard_has_cgroup(world->guard);
     snprintf(who, sizeof who, "%d", (int)guard_pid(world->guard));
     uint64_t most = 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_KILL |
@@ -256,18 +256,18 @@ static void guard_of_root_uses_three_rights(void **state) {
     assert_int_equal(rights_in_use(who), rights_in_use("self") & most);
 }
 
-static void task_of_root_has_all_of_ours(void **state) {
+static void a_task_of_root_has_all_our_capabilities(void **state) {
     struct world *world = *state;
     char want[64];
     if (geteuid() != 0)
-        test_skip("only root has rights to give up");
+        test_skip("only root has capabilities to drop");
     snprintf(want, sizeof want, "CapEff:\t%016llx\n",
              (unsigned long long)rights_in_use("self"));
     struct seen *seen = run_sh(world, 1, "grep CapEff /proc/self/status");
     assert_string_equal(seen->output, want);
 }
 
-static void task_of_root_enters_what_is_somebody_elses(void **state) {
+static void a_task_of_root_can_enter_directories_of_others(void **state) {
     struct world *world = *state;
     char dir[PATH_MAX + 20];
     const struct passwd *entry = nobody();
@@ -276,7 +276,7 @@ static void task_of_root_enters_what_is_somebody_elses(void **state) {
     write_script(world, "theirs/run", "#!/bin/sh\npwd\n", 0700);
     assert_int_equal(chown(dir, entry->pw_uid, entry->pw_gid), 0);
     if (access(dir, R_OK) != 0)
-        test_skip("root may not enter everything here");
+        test_skip("root cannot enter every directory on this machine");
     struct guard_start start = task(1, ARGV("./run"));
     start.dir = dir;
     guard_start(world->guard, &start);
@@ -284,10 +284,10 @@ static void task_of_root_enters_what_is_somebody_elses(void **state) {
     assert_int_equal(seen->end.exit_code, 0);
 }
 
-static void guard_that_is_not_root_cannot_change_users(void **state) {
+static void a_guard_that_is_not_root_cannot_change_users(void **state) {
     struct world *world = *state;
     if (geteuid() == 0)
-        test_skip("root can");
+        test_skip("root can change users");
     struct guard_user user = {.uid = geteuid() + 1, .gid = getegid()};
     struct guard_start start = task(1, SH("echo never"));
     start.user = &user;
@@ -307,30 +307,30 @@ int main(int argc, char **argv) {
         return printf("%d\n", death) < 0;
     }
     const struct CMUnitTest tests[] = {
-        CASE(limit_is_the_tasks_own),
-        CASE(limit_ends_who_writes_too_much),
+        CASE(a_limit_applies_to_its_task_only),
+        CASE(a_file_size_limit_ends_a_task_that_writes_too_much),
         CASE(a_limit_that_cannot_be_set_is_an_error),
-        CASE(without_a_controller_the_task_is_refused),
+        CASE(a_limit_without_its_controller_is_refused),
         CASE(a_cpu_weight_without_a_controller_is_skipped),
-        CASE(memory_over_the_limit_ends_the_whole_task),
-        CASE(processes_over_the_limit_are_not_born),
-        CASE(limits_are_written_to_the_leafs_files),
+        CASE(exceeding_the_memory_limit_ends_the_whole_task),
+        CASE(no_processes_are_created_over_the_limit),
+        CASE(limits_are_written_to_the_files_of_the_cgroup),
         CASE(usage_is_reported_while_a_task_runs),
-        CASE(former_tasks_of_a_leaf_are_not_counted),
+        CASE(usage_of_earlier_tasks_in_a_cgroup_is_not_counted),
         GROUPS(usage_is_reported_while_a_task_runs),
-        CASE(task_has_the_users_ids_and_groups),
-        CASE(user_can_open_his_pipes_by_name),
-        CASE(user_cannot_enter_what_is_not_his),
-        CASE(user_has_no_rights_of_root),
-        CASE(death_signal_survives_the_change_of_user),
-        CASE(guard_of_root_uses_three_rights),
-        CASE(task_of_root_has_all_of_ours),
-        CASE(task_of_root_enters_what_is_somebody_elses),
-        GROUPS(guard_of_root_uses_three_rights),
-        GROUPS(task_of_root_has_all_of_ours),
-        CASE(guard_that_is_not_root_cannot_change_users),
-        GROUPS(without_a_controller_the_task_is_refused),
-        GROUPS(task_has_the_users_ids_and_groups),
+        CASE(a_task_has_the_ids_and_groups_of_its_user),
+        CASE(another_user_can_open_the_pipes_by_name),
+        CASE(another_user_cannot_enter_our_directory),
+        CASE(another_user_has_no_capabilities),
+        CASE(the_death_signal_survives_the_change_of_user),
+        CASE(a_guard_of_root_keeps_only_the_capabilities_it_needs),
+        CASE(a_task_of_root_has_all_our_capabilities),
+        CASE(a_task_of_root_can_enter_directories_of_others),
+        GROUPS(a_guard_of_root_keeps_only_the_capabilities_it_needs),
+        GROUPS(a_task_of_root_has_all_our_capabilities),
+        CASE(a_guard_that_is_not_root_cannot_change_users),
+        GROUPS(a_limit_without_its_controller_is_refused),
+        GROUPS(a_task_has_the_ids_and_groups_of_its_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

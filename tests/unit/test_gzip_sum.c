@@ -22,13 +22,13 @@ static bool agrees(const unsigned char *from, const char *to, size_t piece) {
     return gzip_sum_agrees(&sum);
 }
 
-static void its_own_sums_agree_in_any_pieces(void **state) {
+static void the_sums_agree_whatever_the_sizes_of_the_pieces(void **state) {
     (void)state;
     for (size_t piece = 1; piece <= sizeof(packed); piece++)
         assert_true(agrees(packed, UNPACKED, piece));
 }
 
-static void another_text_or_length_does_not_agree(void **state) {
+static void another_content_or_length_does_not_agree(void **state) {
     unsigned char damaged[sizeof(packed)];
     (void)state;
     assert_false(agrees(packed, "123456780", 4));
@@ -51,8 +51,8 @@ static void a_file_that_is_not_gzip_has_no_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_own_sums_agree_in_any_pieces),
-        cmocka_unit_test(another_text_or_length_does_not_agree),
+        cmocka_unit_test(the_sums_agree_whatever_the_sizes_of_the_pieces),
+        cmocka_unit_test(another_content_or_length_does_not_agree),
         cmocka_unit_test(a_file_that_is_not_gzip_has_no_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

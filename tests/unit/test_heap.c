@@ -50,7 +50,7 @@ static int least_key(const struct item *items, size_t count) {
     return least;
 }
 
-static void any_item_may_leave_or_change(void **state) {
+static void any_item_can_be_removed_or_changed(void **state) {
     struct item items[60] = {0};
     struct random random;
     struct heap heap;
@@ -83,7 +83,7 @@ static void any_item_may_leave_or_change(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_smallest_first),
-        cmocka_unit_test(any_item_may_leave_or_change),
+        cmocka_unit_test(any_item_can_be_removed_or_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

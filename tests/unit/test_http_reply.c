@@ -4,7 +4,7 @@
 #include "wire/http_reply.h"
 
 struct result {
-    bool fine, done;
+    bool ok, done;
     int status;
     bool keep_alive;
     size_t used;
@@ -13,21 +13,21 @@ struct result {
 };
 
 /* Feeds `bytes` in pieces of `step`. */
-static struct result fed(struct span bytes, size_t step, bool no_body) {
-    struct result result = {.fine = true};
+static struct result feed(struct span bytes, size_t step, bool no_body) {
+    struct result result = {.ok = true};
     struct http_reply reply;
     http_reply_init(&reply);
     reply.no_body = no_body;
     reply.body_bytes_max = 1000;
-    while (result.fine && result.used < bytes.len &&
+    while (result.ok && result.used < bytes.len &&
            reply.state != HTTP_REPLY_DONE) {
         size_t left = bytes.len - result.used, used;
-        result.fine = http_reply_feed(
+        result.ok = http_reply_feed(
             &reply, span_make(bytes.p + result.used, left < step ? left : step),
             &used, &result.body, &result.err);
         result.used += used;
     }
-    result.fine = result.fine && http_reply_end(&reply, &result.err);
+    result.ok = result.ok && http_reply_end(&reply, &result.err);
     result.status = reply.status;
     result.keep_alive = reply.keep_alive;
     result.done = reply.state == HTTP_REPLY_DONE;
@@ -36,29 +36,29 @@ static struct result fed(struct span bytes, size_t step, bool no_body) {
 }
 
 static void assert_reply(const char *bytes, int status, const char *body,
-                         size_t behind) {
+                         size_t rest) {
     for (size_t step = 1; step < 40; step++) {
-        struct result result = fed(span_of(bytes), step, false);
-        if (!result.fine)
+        struct result result = feed(span_of(bytes), step, false);
+        if (!result.ok)
             fail_msg("%s", result.err.text);
         assert_int_equal(result.status, status);
         assert_string_equal(text_string(&result.body), body);
-        assert_int_equal(result.used, strlen(bytes) - behind);
+        assert_int_equal(result.used, strlen(bytes) - rest);
         text_clear(&result.body);
     }
 }
 
 static void assert_refused(const char *bytes, const char *words) {
     for (size_t step = 1; step < 40; step += 7) {
-        struct result result = fed(span_of(bytes), step, false);
-        if (result.fine || !strstr(result.err.text, words))
+        struct result result = feed(span_of(bytes), step, false);
+        if (result.ok || !strstr(result.err.text, words))
             fail_msg("'%s' instead of '%s'", result.err.text, words);
         assert_int_equal(result.err.kind, ERR_UNAVAILABLE);
         text_clear(&result.body);
     }
 }
 
-static void body_comes_by_length_chunks_or_end(void **state) {
+static void a_body_ends_by_length_or_chunks_or_end_of_file(void **state) {
     (void)state;
     assert_reply("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhellomore", 200,
                  "hello", 4);
@@ -74,15 +74,15 @@ static void body_comes_by_length_chunks_or_end(void **state) {
     assert_reply("HTTP/1.1 204 No\r\nContent-Length: 9\r\n\r\nx", 204, "", 1);
 }
 
-static void head_request_has_no_body(void **state) {
+static void the_reply_to_head_has_no_body(void **state) {
     (void)state;
     struct result result =
-        fed(SPAN("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), 100, true);
-    assert_true(result.fine && result.done);
+        feed(SPAN("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), 100, true);
+    assert_true(result.ok && result.done);
     text_clear(&result.body);
 }
 
-static void fields_are_found_in_any_case(void **state) {
+static void field_names_are_case_insensitive(void **state) {
     (void)state;
     struct http_reply reply;
     size_t used;
@@ -119,7 +119,7 @@ static void a_reply_that_is_not_http_is_rejected(void **state) {
                    "wrong length");
 }
 
-static void a_reply_that_breaks_off_is_an_error(void **state) {
+static void a_truncated_reply_is_an_error(void **state) {
     (void)state;
     assert_refused("", "did not arrive");
     assert_refused("HTTP/1.1 200 OK\r\nA: b\r\n", "is incomplete");
@@ -130,34 +130,34 @@ static void a_reply_that_breaks_off_is_an_error(void **state) {
                    "is incomplete");
 }
 
-static void limits_are_kept(void **state) {
+static void limits_are_enforced(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     text_adds(&bytes, "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n");
     for (int i = 0; i < 2000; i++)
         text_addc(&bytes, 'x');
-    struct result result = fed(text_span(&bytes), 100, false);
-    assert_false(result.fine);
+    struct result result = feed(text_span(&bytes), 100, false);
+    assert_false(result.ok);
     assert_non_null(strstr(result.err.text, "is too long"));
     text_clear(&result.body);
     text_reset(&bytes);
     text_adds(&bytes, "HTTP/1.1 200 OK\r\n");
     for (int i = 0; i < 7000; i++)
         text_adds(&bytes, "X: abcdef\r\n");
-    result = fed(text_span(&bytes), 1000, false);
-    assert_false(result.fine);
+    result = feed(text_span(&bytes), 1000, false);
+    assert_false(result.ok);
     assert_non_null(strstr(result.err.text, "64 KiB"));
     text_clear(&result.body);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(body_comes_by_length_chunks_or_end),
-        cmocka_unit_test(head_request_has_no_body),
-        cmocka_unit_test(fields_are_found_in_any_case),
+        cmocka_unit_test(a_body_ends_by_length_or_chunks_or_end_of_file),
+        cmocka_unit_test(the_reply_to_head_has_no_body),
+        cmocka_unit_test(field_names_are_case_insensitive),
         cmocka_unit_test(a_reply_that_is_not_http_is_rejected),
-        cmocka_unit_test(a_reply_that_breaks_off_is_an_error),
-        cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(a_truncated_reply_is_an_error),
+        cmocka_unit_test(limits_are_enforced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

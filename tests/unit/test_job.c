@@ -8,7 +8,7 @@
 
 #include "core/job.h"
 
-static void every_kind_and_class_word_is_read_back(void **state) {
+static void words_of_kinds_and_classes_are_parsed(void **state) {
     (void)state;
     for (unsigned i = 0; i < JOB_KINDS; i++) {
         enum job_kind kind;
@@ -24,7 +24,7 @@ static void every_kind_and_class_word_is_read_back(void **state) {
     assert_string_equal(job_class_word(CLASS_EM), "EM");
 }
 
-static void a_state_is_read_by_its_letter(void **state) {
+static void states_are_parsed_by_letter(void **state) {
     (void)state;
     for (unsigned i = 0; i < JOB_STATES; i++) {
         enum job_state by_letter;
@@ -38,7 +38,7 @@ static void a_state_is_read_by_its_letter(void **state) {
     assert_string_equal(job_state_dir(STATE_EXECUTING), "run");
 }
 
-static void status_edge_and_event_words_are_read_back(void **state) {
+static void words_of_statuses_edges_and_events_are_parsed(void **state) {
     (void)state;
     for (unsigned i = 0; i < TASK_STATUSES; i++) {
         enum task_status status;
@@ -80,7 +80,7 @@ static void unknown_words_are_rejected(void **state) {
     assert_string_equal(job_state_word(STATE_NONE), "none");
 }
 
-static void final_states_are_those_of_the_set(void **state) {
+static void final_states_agree_with_the_set_of_final_states(void **state) {
     (void)state;
     assert_true(job_state_is_final(STATE_DONE));
     assert_true(job_state_is_final(STATE_ABANDONED));
@@ -90,7 +90,7 @@ static void final_states_are_those_of_the_set(void **state) {
     assert_int_equal(STATES_ALL, (1u << JOB_STATES) - 1);
 }
 
-static void holds_are_spelled_in_order(void **state) {
+static void holds_are_formatted_in_order(void **state) {
     (void)state;
     struct text text = TEXT_INIT;
     job_holds_format(HOLD_APPROVAL | HOLD_OPERATOR, &text);
@@ -102,7 +102,7 @@ static void holds_are_spelled_in_order(void **state) {
     assert_string_equal(job_hold_word(HOLD_AMBIGUOUS), "ambiguous");
 }
 
-static void steps_are_legal_with_their_reason_only(void **state) {
+static void steps_are_legal_only_with_their_reasons(void **state) {
     (void)state;
     static const struct {
         enum job_state from, to;
@@ -130,7 +130,7 @@ static void steps_are_legal_with_their_reason_only(void **state) {
                          cases[i].legal);
 }
 
-static void a_rollback_is_a_change_of_its_class(void **state) {
+static void a_change_of_class_rb_rolls_back(void **state) {
     (void)state;
     struct job job = {.kind = JOB_CHANGE, .job_class = CLASS_DC};
     assert_true(job_has(&job, JOB_LANDS));
@@ -147,14 +147,14 @@ static void a_rollback_is_a_change_of_its_class(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_and_class_word_is_read_back),
-        cmocka_unit_test(a_state_is_read_by_its_letter),
-        cmocka_unit_test(status_edge_and_event_words_are_read_back),
+        cmocka_unit_test(words_of_kinds_and_classes_are_parsed),
+        cmocka_unit_test(states_are_parsed_by_letter),
+        cmocka_unit_test(words_of_statuses_edges_and_events_are_parsed),
         cmocka_unit_test(unknown_words_are_rejected),
-        cmocka_unit_test(final_states_are_those_of_the_set),
-        cmocka_unit_test(holds_are_spelled_in_order),
-        cmocka_unit_test(steps_are_legal_with_their_reason_only),
-        cmocka_unit_test(a_rollback_is_a_change_of_its_class),
+        cmocka_unit_test(final_states_agree_with_the_set_of_final_states),
+        cmocka_unit_test(holds_are_formatted_in_order),
+        cmocka_unit_test(steps_are_legal_only_with_their_reasons),
+        cmocka_unit_test(a_change_of_class_rb_rolls_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

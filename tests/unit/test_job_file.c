@@ -37,7 +37,7 @@ static void assert_refused(const char *text, const char *words) {
         fail_msg("%s", why.text);
 }
 
-static void parts_of_a_job_file_are_read(void **state) {
+static void all_parts_of_a_job_file_are_parsed(void **state) {
     (void)state;
     struct job_file job;
     assert_true(job_file_parse(
@@ -53,7 +53,7 @@ static void parts_of_a_job_file_are_read(void **state) {
     assert_int_equal(job.meta.files.count, 2);
 }
 
-static void job_file_is_formatted_back(void **state) {
+static void a_job_file_is_formatted_as_it_was_parsed(void **state) {
     (void)state;
     assert_round_trip(JOB META);
     assert_round_trip(JOB META "##precursors\nC3\n");
@@ -62,7 +62,7 @@ static void job_file_is_formatted_back(void **state) {
                       "##precursors\nC3\nC5\n##precursors-computed 19\n");
 }
 
-static void broken_job_files_are_refused(void **state) {
+static void invalid_job_files_are_refused(void **state) {
     (void)state;
     assert_refused("", "no section ##job");
     assert_refused(META, "no section ##job");
@@ -81,7 +81,7 @@ static void broken_job_files_are_refused(void **state) {
     assert_refused(JOB, "##movetype is missing");
 }
 
-static void too_long_a_record_is_not_written(void **state) {
+static void a_job_file_that_is_too_long_is_not_written(void **state) {
     (void)state;
     struct job_file job;
     struct err err = {0};
@@ -101,10 +101,10 @@ static void too_long_a_record_is_not_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_job_file_are_read),
-        cmocka_unit_test(job_file_is_formatted_back),
-        cmocka_unit_test(broken_job_files_are_refused),
-        cmocka_unit_test(too_long_a_record_is_not_written),
+        cmocka_unit_test(all_parts_of_a_job_file_are_parsed),
+        cmocka_unit_test(a_job_file_is_formatted_as_it_was_parsed),
+        cmocka_unit_test(invalid_job_files_are_refused),
+        cmocka_unit_test(a_job_file_that_is_too_long_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-static void stream_puts_commas_and_quotes_right(void **state) {
+static void the_writer_places_commas_and_quotes(void **state) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct json j;
 
@@ -33,7 +33,7 @@ static void stream_puts_commas_and_quotes_right(void **state) {
                         "true,false,[],{}],\"raw\":{\"a\":1}}");
 }
 
-static void strings_are_escaped_and_mended(void **state) {
+static void strings_are_escaped_and_invalid_bytes_replaced(void **state) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct json j;
 
@@ -49,7 +49,7 @@ static void strings_are_escaped_and_mended(void **state) {
     assert_string_equal(text.p, "\"\"");
 }
 
-static void sixty_four_levels_fit(void **state) {
+static void values_may_be_nested_64_levels_deep(void **state) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct json_value value;
     struct err err = {0};
@@ -72,7 +72,7 @@ static void sixty_four_levels_fit(void **state) {
     assert_string_equal(err.text, "bad JSON at byte 64: nested too deeply");
 }
 
-static void good_json_is_let_in(void **state) {
+static void valid_json_is_accepted(void **state) {
     static const struct {
         const char *text;
         enum json_type type;
@@ -106,7 +106,7 @@ static void good_json_is_let_in(void **state) {
     }
 }
 
-static void bad_json_is_refused_with_its_place(void **state) {
+static void invalid_json_is_refused_with_its_position(void **state) {
     static const struct {
         const char *text;
         size_t at;
@@ -164,7 +164,7 @@ static void bad_json_is_refused_with_its_place(void **state) {
         char place[40];
 
         if (json_parse(span_of(cases[i].text), &value, &err))
-            fail_msg("%s was let in", cases[i].text);
+            fail_msg("accepted: %s", cases[i].text);
         assert_int_equal(err.kind, ERR_DATA);
         assert_int_equal(value.type, JSON_NULL);
         snprintf(place, sizeof(place), "bad JSON at byte %zu: ", cases[i].at);
@@ -174,7 +174,7 @@ static void bad_json_is_refused_with_its_place(void **state) {
     }
 }
 
-static void nul_ends_nothing(void **state) {
+static void a_nul_byte_does_not_end_the_input(void **state) {
     struct json_value value;
 
     (void)state;
@@ -184,7 +184,7 @@ static void nul_ends_nothing(void **state) {
     assert_false(json_parse((struct span){0}, &value, NULL));
 }
 
-static void members_are_found_by_decoded_key(void **state) {
+static void members_are_found_by_their_decoded_keys(void **state) {
     struct json_value object, value;
     struct arena arena = ARENA_INIT;
     struct span string;
@@ -237,7 +237,7 @@ static void only_an_object_is_searched_for_a_member(void **state) {
     }
 }
 
-static void walk_sees_each_member_once(void **state) {
+static void iteration_returns_each_member_once(void **state) {
     static const char *const raws[] = {"1", "\"a,]\"", "[2,[3]]", "{}", "null"};
     struct arena arena = ARENA_INIT;
     struct json_value array, value;
@@ -287,15 +287,15 @@ static void an_object_may_have_ten_thousand_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stream_puts_commas_and_quotes_right),
-        cmocka_unit_test(strings_are_escaped_and_mended),
-        cmocka_unit_test(sixty_four_levels_fit),
-        cmocka_unit_test(good_json_is_let_in),
-        cmocka_unit_test(bad_json_is_refused_with_its_place),
-        cmocka_unit_test(nul_ends_nothing),
-        cmocka_unit_test(members_are_found_by_decoded_key),
+        cmocka_unit_test(the_writer_places_commas_and_quotes),
+        cmocka_unit_test(strings_are_escaped_and_invalid_bytes_replaced),
+        cmocka_unit_test(values_may_be_nested_64_levels_deep),
+        cmocka_unit_test(valid_json_is_accepted),
+        cmocka_unit_test(invalid_json_is_refused_with_its_position),
+        cmocka_unit_test(a_nul_byte_does_not_end_the_input),
+        cmocka_unit_test(members_are_found_by_their_decoded_keys),
         cmocka_unit_test(only_an_object_is_searched_for_a_member),
-        cmocka_unit_test(walk_sees_each_member_once),
+        cmocka_unit_test(iteration_returns_each_member_once),
         cmocka_unit_test(an_object_may_have_ten_thousand_keys),
     };
 

@@ -30,7 +30,7 @@ static void take_line(const struct land_status *status, struct text *ret_line) {
     text_add(ret_line, buffer, half - 1);
 }
 
-static void every_verdict_reads_back(void **state) {
+static void every_verdict_is_parsed_as_it_was_sent(void **state) {
     (void)state;
     for (int verdict = LAND_DONE; verdict <= LAND_STOPPED; verdict++) {
         struct land_status status;
@@ -39,13 +39,13 @@ static void every_verdict_reads_back(void **state) {
                         verdict == LAND_FAILED ? "policy" : "",
                         SPAN("some words"));
         take_line(&status, &line);
-        struct land_verdict_line said = land_verdict_parse(text_span(&line));
-        assert_int_equal(said.verdict, verdict);
-        assert_true(span_is(said.reason, status.reason));
-        assert_true(span_is(said.text, "some words"));
-        assert_true(span_is(said.rest, verdict == LAND_FAILED
-                                           ? "policy some words"
-                                           : "some words"));
+        struct land_verdict_line parsed = land_verdict_parse(text_span(&line));
+        assert_int_equal(parsed.verdict, verdict);
+        assert_true(span_is(parsed.reason, status.reason));
+        assert_true(span_is(parsed.text, "some words"));
+        assert_true(span_is(parsed.rest, verdict == LAND_FAILED
+                                             ? "policy some words"
+                                             : "some words"));
     }
 }
 
@@ -72,7 +72,7 @@ static void a_long_status_is_cut_between_words(void **state) {
     assert_true(span_starts(text_span(&line), "conflict path0 path1 "));
 }
 
-static void other_lines_are_none(void **state) {
+static void other_lines_have_no_verdict(void **state) {
     (void)state;
     static const char *const lines[] = {"",     " ", "don",
                                         "DONE", "-", "{\"status\":\"done\"}"};
@@ -83,10 +83,10 @@ static void other_lines_are_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_verdict_reads_back),
+        cmocka_unit_test(every_verdict_is_parsed_as_it_was_sent),
         cmocka_unit_test(a_status_is_one_line_of_printable_text),
         cmocka_unit_test(a_long_status_is_cut_between_words),
-        cmocka_unit_test(other_lines_are_none),
+        cmocka_unit_test(other_lines_have_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

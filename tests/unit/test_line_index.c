@@ -22,7 +22,7 @@ static struct line_index_place last_of(struct span marks) {
     return line_index_find(marks, UINT64_MAX);
 }
 
-static void every_line_is_found_whatever_the_pieces(void **state) {
+static void every_line_is_found_whatever_the_sizes_of_the_pieces(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         CLEANUP(text_clear) struct text output = TEXT_INIT;
@@ -55,7 +55,7 @@ static void every_line_is_found_whatever_the_pieces(void **state) {
     }
 }
 
-static void index_may_be_cut_anywhere(void **state) {
+static void an_index_may_be_truncated_anywhere(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text output = TEXT_INIT;
     CLEANUP(text_clear) struct text marks = TEXT_INIT;
@@ -73,7 +73,7 @@ static void index_may_be_cut_anywhere(void **state) {
     }
 }
 
-static void junk_in_an_index_ends_it(void **state) {
+static void invalid_bytes_end_an_index(void **state) {
     (void)state;
     char junk[32];
     memset(junk, 0xff, sizeof junk);
@@ -94,9 +94,9 @@ static void lines_are_counted_and_skipped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_line_is_found_whatever_the_pieces),
-        cmocka_unit_test(index_may_be_cut_anywhere),
-        cmocka_unit_test(junk_in_an_index_ends_it),
+        cmocka_unit_test(every_line_is_found_whatever_the_sizes_of_the_pieces),
+        cmocka_unit_test(an_index_may_be_truncated_anywhere),
+        cmocka_unit_test(invalid_bytes_end_an_index),
         cmocka_unit_test(lines_are_counted_and_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

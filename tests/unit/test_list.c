@@ -3,7 +3,7 @@
 #include "lib/text.h"
 #include "support/test.h"
 
-struct car {
+struct item {
     char letter;
     struct list link;
 };
@@ -13,45 +13,45 @@ static const char *letters(struct list *head) {
     size_t count = 0;
 
     LIST_EACH (head, it)
-        seen[count++] = LIST_OF(it, struct car, link)->letter;
+        seen[count++] = LIST_OF(it, struct item, link)->letter;
     seen[count] = '\0';
     return seen;
 }
 
 static void a_list_keeps_its_order(void **state) {
-    struct car cars[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
-    struct car last = {.letter = 'z'};
-    struct list train;
+    struct item items[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
+    struct item last = {.letter = 'z'};
+    struct list list;
 
     (void)state;
-    list_init(&train);
-    assert_true(list_empty(&train));
-    assert_null(list_pop(&train));
-    for (size_t i = 0; i < COUNT(cars); i++)
-        list_push(&train, &cars[i].link);
-    assert_string_equal(letters(&train), "abc");
-    list_insert_before(&cars[1].link, &last.link);
-    assert_string_equal(letters(&train), "azbc");
-    list_remove(&cars[1].link);
-    list_remove(&cars[1].link);
-    assert_string_equal(letters(&train), "azc");
-    assert_ptr_equal(list_pop(&train), &cars[0].link);
-    assert_string_equal(letters(&train), "zc");
+    list_init(&list);
+    assert_true(list_empty(&list));
+    assert_null(list_pop(&list));
+    for (size_t i = 0; i < COUNT(items); i++)
+        list_push(&list, &items[i].link);
+    assert_string_equal(letters(&list), "abc");
+    list_insert_before(&items[1].link, &last.link);
+    assert_string_equal(letters(&list), "azbc");
+    list_remove(&items[1].link);
+    list_remove(&items[1].link);
+    assert_string_equal(letters(&list), "azc");
+    assert_ptr_equal(list_pop(&list), &items[0].link);
+    assert_string_equal(letters(&list), "zc");
 }
 
 static void the_current_entry_of_a_list_may_be_removed(void **state) {
-    struct car cars[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
-    struct list train;
+    struct item items[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
+    struct list list;
 
     (void)state;
-    list_init(&train);
-    for (size_t i = 0; i < COUNT(cars); i++)
-        list_push(&train, &cars[i].link);
-    LIST_EACH (&train, it) {
-        if (LIST_OF(it, struct car, link)->letter != 'b')
+    list_init(&list);
+    for (size_t i = 0; i < COUNT(items); i++)
+        list_push(&list, &items[i].link);
+    LIST_EACH (&list, it) {
+        if (LIST_OF(it, struct item, link)->letter != 'b')
             list_remove(it);
     }
-    assert_string_equal(letters(&train), "b");
+    assert_string_equal(letters(&list), "b");
 }
 
 int main(void) {

@@ -44,7 +44,7 @@ static void a_lock_held_by_another_is_not_taken(void **state) {
     assert_false(held);
 }
 
-static void an_absent_file_cannot_be_locked_unless_made(void **state) {
+static void a_missing_file_is_locked_only_if_it_may_be_created(void **state) {
     CLEANUP(fd_close) int fd = -1;
     bool held;
     (void)state;
@@ -69,7 +69,7 @@ static void a_lock_follows_the_name_not_the_old_inode(void **state) {
 }
 
 /* A waiter that gets the lock of a file that has been renamed tries again. */
-static void a_waiter_does_not_get_a_file_that_moved_away(void **state) {
+static void a_waiter_does_not_lock_a_renamed_file(void **state) {
     CLEANUP(fd_close) int held = -1;
     int ready[2];
     (void)state;
@@ -96,7 +96,7 @@ static void a_waiter_does_not_get_a_file_that_moved_away(void **state) {
     close(ready[1]);
 }
 
-static void a_role_has_one_holder_and_says_who(void **state) {
+static void a_role_has_one_holder_whose_pid_is_known(void **state) {
     int one = -1, two = -1;
     pid_t pid;
     struct err err = {0};
@@ -115,34 +115,35 @@ static void a_role_has_one_holder_and_says_who(void **state) {
     lock_give_pid_file(dir, "r.pid", &two);
 }
 
-static atomic_bool looked_enough;
+static atomic_bool stop_reader;
 
-static void *look_all_the_time(void *ctx) {
+static void *read_repeatedly(void *ctx) {
     bool held;
     (void)ctx;
-    while (!looked_enough)
-        (void)lock_is_held(dir, "looked.pid", &held, NULL);
+    while (!stop_reader)
+        (void)lock_is_held(dir, "read.pid", &held, NULL);
     return NULL;
 }
 
-static void reading_a_pid_file_blocks_nobody(void **state) {
-    pthread_t looker;
+static void reading_a_pid_file_does_not_block_its_owner(void **state) {
+    pthread_t reader;
     struct err err = {0};
     (void)state;
-    make("looked.pid");
-    assert_int_equal(pthread_create(&looker, NULL, look_all_the_time, NULL), 0);
+    make("read.pid");
+    assert_int_equal(pthread_create(&reader, NULL, read_repeatedly, NULL), 0);
     for (int i = 0; i < 200; i++) {
         int fd = -1;
-        if (!lock_take_pid_file(dir, "looked.pid", &fd, &err))
+        if (!lock_take_pid_file(dir, "read.pid", &fd, &err))
             fail_msg("%s", err.text);
         assert_int_equal(ftruncate(fd, 0), 0);
         fd_close(&fd);
     }
-    looked_enough = true;
-    pthread_join(looker, NULL);
+    stop_reader = true;
+    pthread_join(reader, NULL);
 }
 
-static void a_trigger_is_seen_once_and_harmless_without_a_daemon(void **state) {
+static void
+a_trigger_is_received_once_and_harmless_without_a_reader(void **state) {
     CLEANUP(fd_close) int fd = -1;
     (void)state;
     fifo_trigger(dir, "f");
@@ -160,7 +161,7 @@ static void a_trigger_is_seen_once_and_harmless_without_a_daemon(void **state) {
     assert_false(fifo_drain(fd));
 }
 
-static void a_file_in_the_place_of_a_fifo_is_left_alone(void **state) {
+static void a_regular_file_in_place_of_a_fifo_is_not_written(void **state) {
     int fd;
     struct stat st;
     (void)state;
@@ -171,7 +172,7 @@ static void a_file_in_the_place_of_a_fifo_is_left_alone(void **state) {
     assert_int_equal(st.st_size, 0);
 }
 
-static void a_socket_works_however_long_its_path_is(void **state) {
+static void a_socket_may_have_a_long_path(void **state) {
     CLEANUP(fd_close) int deep = openat(dir, ".", O_RDONLY | O_DIRECTORY);
     CLEANUP(fd_close) int listener = -1;
     CLEANUP(fd_close) int client = -1;
@@ -210,14 +211,15 @@ static void a_socket_works_however_long_its_path_is(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_held_by_another_is_not_taken),
-        cmocka_unit_test(an_absent_file_cannot_be_locked_unless_made),
+        cmocka_unit_test(a_missing_file_is_locked_only_if_it_may_be_created),
         cmocka_unit_test(a_lock_follows_the_name_not_the_old_inode),
-        cmocka_unit_test(a_waiter_does_not_get_a_file_that_moved_away),
-        cmocka_unit_test(a_role_has_one_holder_and_says_who),
-        cmocka_unit_test(reading_a_pid_file_blocks_nobody),
-        cmocka_unit_test(a_trigger_is_seen_once_and_harmless_without_a_daemon),
-        cmocka_unit_test(a_file_in_the_place_of_a_fifo_is_left_alone),
-        cmocka_unit_test(a_socket_works_however_long_its_path_is),
+        cmocka_unit_test(a_waiter_does_not_lock_a_renamed_file),
+        cmocka_unit_test(a_role_has_one_holder_whose_pid_is_known),
+        cmocka_unit_test(reading_a_pid_file_does_not_block_its_owner),
+        cmocka_unit_test(
+            a_trigger_is_received_once_and_harmless_without_a_reader),
+        cmocka_unit_test(a_regular_file_in_place_of_a_fifo_is_not_written),
+        cmocka_unit_test(a_socket_may_have_a_long_path),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -36,7 +36,7 @@ static const char *logged(bool journal, enum log_level level,
     return line;
 }
 
-static void journal_gets_priorities(void **state) {
+static void the_journal_gets_priorities(void **state) {
     (void)state;
     assert_string_equal(logged(true, LOG_WARNING, "job waits"),
                         "<4>scheduler: job waits job=C7\n");
@@ -44,7 +44,7 @@ static void journal_gets_priorities(void **state) {
                         "<3>scheduler: job waits job=C7\n");
 }
 
-static void inherited_journal_variable_is_not_believed(void **state) {
+static void an_inherited_journal_stream_is_ignored(void **state) {
     struct span rest, stamp;
     struct wall wall;
 
@@ -55,7 +55,7 @@ static void inherited_journal_variable_is_not_believed(void **state) {
     assert_true(span_is(rest, "scheduler: job waits job=C7\n"));
 }
 
-static void one_fact_stays_one_line(void **state) {
+static void a_message_is_one_line(void **state) {
     (void)state;
     assert_string_equal(logged(true, LOG_INFO, "bad\nname\x1b"),
                         "<6>scheduler: bad\\nname\\x1b job=C7\n");
@@ -71,9 +71,9 @@ static void lower_levels_are_not_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(journal_gets_priorities),
-        cmocka_unit_test(inherited_journal_variable_is_not_believed),
-        cmocka_unit_test(one_fact_stays_one_line),
+        cmocka_unit_test(the_journal_gets_priorities),
+        cmocka_unit_test(an_inherited_journal_stream_is_ignored),
+        cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(lower_levels_are_not_written),
     };
 

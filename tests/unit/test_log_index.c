@@ -54,7 +54,7 @@ static int number_at(uint64_t offset) {
     return atoi(text);
 }
 
-static void a_line_is_found_from_the_place_before_it(void **state) {
+static void a_line_is_found_from_the_index_entry_before_it(void **state) {
     (void)state;
     struct log_indexes indexes = {0};
     unsigned turns;
@@ -95,7 +95,7 @@ static void the_least_recently_used_index_is_evicted(void **state) {
     log_indexes_clear(&indexes);
 }
 
-static void a_line_beyond_the_end_is_looked_for_no_further(void **state) {
+static void a_search_beyond_the_end_stops_there(void **state) {
     (void)state;
     struct log_indexes indexes = {0};
     unsigned turns;
@@ -106,10 +106,10 @@ static void a_line_beyond_the_end_is_looked_for_no_further(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_found_from_the_place_before_it),
+        cmocka_unit_test(a_line_is_found_from_the_index_entry_before_it),
         cmocka_unit_test(a_large_output_is_read_in_steps_and_only_once),
         cmocka_unit_test(the_least_recently_used_index_is_evicted),
-        cmocka_unit_test(a_line_beyond_the_end_is_looked_for_no_further),
+        cmocka_unit_test(a_search_beyond_the_end_stops_there),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -77,7 +77,7 @@ static void each_byte_has_the_origin_of_its_line(void **state) {
     log_origin_close(&origin);
 }
 
-static void without_stamps_nothing_is_known(void **state) {
+static void without_stamps_the_origin_is_unknown(void **state) {
     (void)state;
     static const char *const places[] = {"", "s1.2.3", "f0/1.2.3", "nonsense"};
     for (size_t i = 0; i < COUNT(places); i++) {
@@ -138,10 +138,10 @@ static void the_tail_of_a_stream_is_its_last_lines(void **state) {
         log_origin_open(&origin, output, span_of(place));
         while (!log_tail_find(&tail, &origin, &view, &at, &skip))
             continue;
-        char *is = shown(&origin, stream, at, skip);
+        char *actual = shown(&origin, stream, at, skip);
         char *wanted = expected(stream, counts[i / 2]);
-        assert_string_equal(is, wanted);
-        free(is);
+        assert_string_equal(actual, wanted);
+        free(actual);
         free(wanted);
         log_origin_close(&origin);
     }
@@ -149,7 +149,7 @@ static void the_tail_of_a_stream_is_its_last_lines(void **state) {
 }
 
 /* Each line belongs to one stream and shows the time of its first byte. */
-static void lines_are_not_cut_by_the_other_stream(void **state) {
+static void lines_are_not_split_by_the_other_stream(void **state) {
     (void)state;
     struct log_filter filter = {.form = LOG_TIMES};
     struct text text = TEXT_INIT;
@@ -175,7 +175,7 @@ static void lines_are_not_cut_by_the_other_stream(void **state) {
     text_clear(&text);
 }
 
-static void frames_carry_pieces_as_they_are(void **state) {
+static void frames_carry_pieces_unchanged(void **state) {
     (void)state;
     struct log_filter filter = {.form = LOG_FRAMES};
     struct text text = TEXT_INIT;
@@ -189,10 +189,10 @@ static void frames_carry_pieces_as_they_are(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte_has_the_origin_of_its_line),
-        cmocka_unit_test(without_stamps_nothing_is_known),
+        cmocka_unit_test(without_stamps_the_origin_is_unknown),
         cmocka_unit_test(the_tail_of_a_stream_is_its_last_lines),
-        cmocka_unit_test(lines_are_not_cut_by_the_other_stream),
-        cmocka_unit_test(frames_carry_pieces_as_they_are),
+        cmocka_unit_test(lines_are_not_split_by_the_other_stream),
+        cmocka_unit_test(frames_carry_pieces_unchanged),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -15,9 +15,9 @@ static struct span key_of(unsigned number, char buffer[32]) {
 }
 
 /* The model is an array indexed by the number of the key. */
-static void map_agrees_with_a_plain_array(void **state) {
+static void a_map_agrees_with_a_plain_array(void **state) {
     static char values[KEYS];
-    bool there[KEYS] = {false};
+    bool present[KEYS] = {false};
     struct map map = MAP_INIT;
     struct random random;
     size_t live = 0;
@@ -28,18 +28,18 @@ static void map_agrees_with_a_plain_array(void **state) {
         unsigned number = (unsigned)random_below(&random, KEYS);
         char buffer[32];
         struct span key = key_of(number, buffer);
-        void *want = there[number] ? &values[number] : NULL;
+        void *want = present[number] ? &values[number] : NULL;
 
         assert_ptr_equal(map_get(&map, key), want);
         /* Waves make the map shrink and grow again. */
         if (random_below(&random, 100) < (step / 2000 % 2 ? 80u : 20u)) {
             assert_ptr_equal(map_remove(&map, key), want);
-            live -= there[number];
-            there[number] = false;
+            live -= present[number];
+            present[number] = false;
         } else {
             assert_ptr_equal(map_put(&map, key, &values[number]), want);
-            live += !there[number];
-            there[number] = true;
+            live += !present[number];
+            present[number] = true;
         }
         assert_int_equal(map_count(&map), live);
     }
@@ -47,7 +47,7 @@ static void map_agrees_with_a_plain_array(void **state) {
     assert_int_equal(map_count(&map), 0);
 }
 
-static void walk_follows_insertion(void **state) {
+static void iteration_follows_the_order_of_insertion(void **state) {
     struct map map = MAP_INIT;
     size_t cursor = 0;
     struct span key;
@@ -95,7 +95,7 @@ static void the_current_entry_of_a_map_may_be_removed(void **state) {
     map_clear(&map);
 }
 
-static void keys_are_bytes(void **state) {
+static void keys_are_compared_by_bytes_and_length(void **state) {
     struct map map = MAP_INIT;
     char a, b, c, d;
 
@@ -113,7 +113,7 @@ static void keys_are_bytes(void **state) {
     map_clear(&map);
 }
 
-static void seed_changes_hashes(void **state) {
+static void the_seed_changes_the_hashes(void **state) {
     uint64_t plain = map_hash_bytes("abc", 3);
 
     (void)state;
@@ -150,7 +150,7 @@ static void colliding_keys_are_spread_by_a_seed(void **state) {
     assert_true(most < 16);
 }
 
-static void the_longest_search_is_remembered(void **state) {
+static void the_longest_search_is_recorded(void **state) {
     enum { COLLIDING = 500 };
     struct map map = MAP_INIT;
     char key[COLLIDE_BYTES + 1];
@@ -168,12 +168,12 @@ static void the_longest_search_is_remembered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_agrees_with_a_plain_array),
-        cmocka_unit_test(walk_follows_insertion),
+        cmocka_unit_test(a_map_agrees_with_a_plain_array),
+        cmocka_unit_test(iteration_follows_the_order_of_insertion),
         cmocka_unit_test(the_current_entry_of_a_map_may_be_removed),
-        cmocka_unit_test(keys_are_bytes),
-        cmocka_unit_test(seed_changes_hashes),
-        cmocka_unit_test(the_longest_search_is_remembered),
+        cmocka_unit_test(keys_are_compared_by_bytes_and_length),
+        cmocka_unit_test(the_seed_changes_the_hashes),
+        cmocka_unit_test(the_longest_search_is_recorded),
         cmocka_unit_test(colliding_keys_are_spread_by_a_seed),
     };
 

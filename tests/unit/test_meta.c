@@ -29,12 +29,12 @@ static void assert_refused(const char *text, enum refusal_kind kind,
     struct meta meta;
     struct refusal why = {0};
     if (meta_parse(span_of(text), NULL, &arena, &meta, &why))
-        fail_msg("taken: %s", text);
+        fail_msg("accepted: %s", text);
     if (why.kind != kind || !strstr(why.text, words))
         fail_msg("%s: %s", refusal_word(why.kind), why.text);
 }
 
-static void meta_of_the_seed_is_taken(void **state) {
+static void lists_are_sorted_without_duplicates(void **state) {
     (void)state;
     struct meta meta = parsed(HEAD "##files\nsrc/b.c\nsrc/a.c\nsrc/b.c\n"
                                    "##dependencies\nC3\nC1\nC3\n"
@@ -49,7 +49,7 @@ static void meta_of_the_seed_is_taken(void **state) {
     assert_int_equal(meta.base.len, 0);
 }
 
-static void all_sections_are_read(void **state) {
+static void all_sections_are_parsed(void **state) {
     (void)state;
     struct meta meta = parsed(
         HEAD "##deleted\nold\n##base\n" COMMIT "\n##supersedes\nC1_" TAI
@@ -66,7 +66,7 @@ static void all_sections_are_read(void **state) {
     assert_non_null(sections_find(&meta.sections, "odd"));
 }
 
-static void wrong_values_are_refused_by_name(void **state) {
+static void wrong_values_are_refused_with_their_section(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"##movetype\ndc\n##target\nm\n", "##movetype: 'dc'"},
@@ -90,7 +90,7 @@ static void wrong_values_are_refused_by_name(void **state) {
         assert_refused(cases[i][0], REFUSAL_META_VALUE, cases[i][1]);
 }
 
-static void missing_and_doubled_sections_are_refused(void **state) {
+static void missing_and_repeated_sections_are_refused(void **state) {
     (void)state;
     assert_refused("##target\nm\n##files\na\n", REFUSAL_META_SECTION,
                    "##movetype is missing");
@@ -104,7 +104,7 @@ static void missing_and_doubled_sections_are_refused(void **state) {
                    REFUSAL_META_SECTION, "##precursors-computed");
 }
 
-static void paths_obey_their_rules(void **state) {
+static void invalid_paths_are_refused(void **state) {
     (void)state;
     assert_refused(HEAD "##files\n../a\n", REFUSAL_BAD_PATH, "##files");
     assert_refused(HEAD "##deleted\n/a\n", REFUSAL_BAD_PATH, "##deleted");
@@ -115,7 +115,7 @@ static void paths_obey_their_rules(void **state) {
     parsed(HEAD "##files\na/b\n##deleted\na\n");
 }
 
-static void set_without_work_is_refused(void **state) {
+static void a_set_that_changes_nothing_is_refused(void **state) {
     (void)state;
     assert_refused(HEAD, REFUSAL_EMPTY, "neither");
     assert_refused("##movetype\nRB\n##target\nm\n", REFUSAL_EMPTY,
@@ -126,7 +126,7 @@ static void set_without_work_is_refused(void **state) {
     parsed("##movetype\nRB\n##target\nm\n##dependencies\nC1\n");
 }
 
-static void huge_meta_is_refused(void **state) {
+static void a_huge_meta_is_refused(void **state) {
     (void)state;
     char *text = mem_alloc(META_BYTES + 2);
     memset(text, '\n', META_BYTES + 1);
@@ -149,7 +149,7 @@ static void name_and_meta_must_agree(void **state) {
     assert_int_equal(why.kind, REFUSAL_CLASS_MISMATCH);
 }
 
-static void formatted_meta_says_the_same(void **state) {
+static void a_formatted_meta_is_parsed_with_the_same_values(void **state) {
     (void)state;
     struct meta once =
         parsed(HEAD "##files\n\\##odd\nb\n##deleted\nold\n##base\n" COMMIT
@@ -168,15 +168,15 @@ static void formatted_meta_says_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meta_of_the_seed_is_taken),
-        cmocka_unit_test(all_sections_are_read),
-        cmocka_unit_test(wrong_values_are_refused_by_name),
-        cmocka_unit_test(missing_and_doubled_sections_are_refused),
-        cmocka_unit_test(paths_obey_their_rules),
-        cmocka_unit_test(set_without_work_is_refused),
-        cmocka_unit_test(huge_meta_is_refused),
+        cmocka_unit_test(lists_are_sorted_without_duplicates),
+        cmocka_unit_test(all_sections_are_parsed),
+        cmocka_unit_test(wrong_values_are_refused_with_their_section),
+        cmocka_unit_test(missing_and_repeated_sections_are_refused),
+        cmocka_unit_test(invalid_paths_are_refused),
+        cmocka_unit_test(a_set_that_changes_nothing_is_refused),
+        cmocka_unit_test(a_huge_meta_is_refused),
         cmocka_unit_test(name_and_meta_must_agree),
-        cmocka_unit_test(formatted_meta_says_the_same),
+        cmocka_unit_test(a_formatted_meta_is_parsed_with_the_same_values),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -2,7 +2,7 @@
 
 /* ---- precursors --------------------------------------------------------- */
 
-static void a_set_alone_goes_through(void **state) {
+static void a_single_set_becomes_pending(void **state) {
     (void)state;
     dc("a", "f");
     assert_int_equal(scan(), 1);
@@ -14,7 +14,7 @@ static void a_set_alone_goes_through(void **state) {
     assert_int_equal(order_check_count(order), 0);
 }
 
-static void sets_that_share_a_file_go_one_after_the_other(void **state) {
+static void sets_that_share_a_file_run_one_after_the_other(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -28,7 +28,7 @@ static void sets_that_share_a_file_go_one_after_the_other(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void class_orders_those_that_wait_in_the_queue(void **state) {
+static void queued_sets_are_ordered_by_class(void **state) {
     (void)state;
     dc("late", "f");
     add(CLASS_EM, "urgent", "f");
@@ -48,7 +48,7 @@ static void staged_sets_are_not_overtaken(void **state) {
     assert_string_equal(set_of("urgent")->record, "a");
 }
 
-static void targets_do_not_meet(void **state) {
+static void sets_of_different_targets_do_not_wait_for_each_other(void **state) {
     (void)state;
     dc("a", "f");
     add_as(CLASS_DC, "b", "f", STATE_QUEUED, "site");
@@ -57,7 +57,8 @@ static void targets_do_not_meet(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void keys_of_commands_meet_each_other_and_no_path(void **state) {
+static void
+keys_of_commands_clash_with_each_other_but_not_with_paths(void **state) {
     (void)state;
     dc("set", "f");
     add_as(CLASS_DC, "k1", "f", STATE_QUEUED, "");
@@ -71,7 +72,7 @@ static void keys_of_commands_meet_each_other_and_no_path(void **state) {
 }
 
 /* doc/design/ordering.md, O2 */
-static void file_and_directory_of_one_name_clash(void **state) {
+static void a_file_and_a_directory_of_the_same_name_clash(void **state) {
     (void)state;
     dc("a", "src/lib/x");
     dc("b", "src/lib"); /* turns the directory into a file */
@@ -86,7 +87,7 @@ static void file_and_directory_of_one_name_clash(void **state) {
     assert_string_equal(set_of("c")->record, "b");
 }
 
-static void directories_do_not_clash(void **state) {
+static void sets_that_share_only_directories_do_not_clash(void **state) {
     (void)state;
     dc("a", "src/x");
     dc("b", "src/y");
@@ -95,7 +96,8 @@ static void directories_do_not_clash(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void file_made_of_a_directory_waits_for_all_in_it(void **state) {
+static void
+a_file_that_replaces_a_directory_waits_for_all_sets_in_it(void **state) {
     (void)state;
     dc("a", "src/x");
     dc("b", "src/y");
@@ -108,7 +110,7 @@ static void file_made_of_a_directory_waits_for_all_in_it(void **state) {
     is("c", STATE_PENDING);
 }
 
-static void path_may_be_a_file_and_a_directory_in_one_set(void **state) {
+static void a_set_may_use_a_path_as_a_file_and_a_directory(void **state) {
     (void)state;
     dc("a", "src/x src"); /* in any order */
     dc("b", "src/y");
@@ -136,7 +138,8 @@ a_successor_inherits_the_precursors_of_a_job_that_leaves(void **state) {
     is("c", STATE_PENDING);
 }
 
-static void directory_users_meet_when_the_file_between_leaves(void **state) {
+static void
+users_of_a_directory_do_not_wait_once_the_file_between_is_gone(void **state) {
     (void)state;
     dc("a", "d/x");
     dc("b", "d");
@@ -165,7 +168,7 @@ static void a_failed_precursor_no_longer_blocks(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void temporary_error_keeps_the_place(void **state) {
+static void a_set_keeps_its_place_after_a_temporary_error(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -179,7 +182,7 @@ static void temporary_error_keeps_the_place(void **state) {
 }
 
 /* O7 */
-static void hints_are_added_while_they_live_and_stand_in_front(void **state) {
+static void a_hint_counts_while_its_set_is_live_and_in_front(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "g ~a ~nobody");
@@ -190,7 +193,7 @@ static void hints_are_added_while_they_live_and_stand_in_front(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void hinted_set_goes_first_even_with_a_later_key(void **state) {
+static void a_hinted_set_goes_first_even_with_a_later_key(void **state) {
     (void)state;
     add(CLASS_EM, "b", "g ~a");
     dc("a", "f");
@@ -199,7 +202,7 @@ static void hinted_set_goes_first_even_with_a_later_key(void **state) {
     is("b", STATE_STAGED);
 }
 
-static void hints_in_a_ring_do_not_lock(void **state) {
+static void cyclic_hints_do_not_deadlock(void **state) {
     (void)state;
     dc("a", "f ~b");
     dc("b", "g ~a");
@@ -212,7 +215,7 @@ static void hints_in_a_ring_do_not_lock(void **state) {
 
 /* ---- holds, rollbacks --------------------------------------------------- */
 
-static void held_set_keeps_its_place(void **state) {
+static void a_held_set_keeps_its_place(void **state) {
     (void)state;
     dc("a", "f");
     order_hold(order, 1, HOLD_APPROVAL);
@@ -227,7 +230,7 @@ static void held_set_keeps_its_place(void **state) {
     is("b", STATE_STAGED);
 }
 
-static void held_staged_set_is_skipped_until_released(void **state) {
+static void a_held_staged_set_is_skipped_until_released(void **state) {
     (void)state;
     dc("x", "f");
     dc("a", "f <dep");
@@ -241,7 +244,7 @@ static void held_staged_set_is_skipped_until_released(void **state) {
     is("a", STATE_FAILED);
 }
 
-static void rollback_set_goes_straight_to_pending(void **state) {
+static void a_rollback_becomes_pending_at_once(void **state) {
     (void)state;
     dc("a", "f");
     add(CLASS_RB, "rb", "f <a");
@@ -250,7 +253,8 @@ static void rollback_set_goes_straight_to_pending(void **state) {
     assert_string_equal(set_of("rb")->reason, "rb");
 }
 
-static void abandoned_under_an_open_rollback_has_not_left(void **state) {
+static void
+a_set_abandoned_by_an_open_rollback_still_blocks_others(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -310,7 +314,7 @@ static void after_a_restart_an_undecided_job_keeps_its_place(void **state) {
 
 /* ---- restarts and other processes ---------------------------------------- */
 
-static void after_a_restart_the_records_give_the_line_back(void **state) {
+static void after_a_restart_the_records_restore_the_order(void **state) {
     (void)state;
     /* b was staged before a, whatever their keys are. */
     add_as(CLASS_EM, "a", "f =b", STATE_STAGED, "main");
@@ -337,7 +341,7 @@ static void running_sets_come_first_after_a_restart(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void splice_lost_in_a_crash_is_made_up_for(void **state) {
+static void a_record_update_lost_in_a_crash_is_repeated(void **state) {
     (void)state;
     /* c waited for b, which was cancelled; the process died before it updated
      * the record of c. */
@@ -349,7 +353,7 @@ static void splice_lost_in_a_crash_is_made_up_for(void **state) {
     assert_string_equal(set_of("c")->record, "a");
 }
 
-static void rings_in_damaged_records_do_not_lock(void **state) {
+static void cycles_in_damaged_records_do_not_deadlock(void **state) {
     (void)state;
     add_as(CLASS_DC, "a", "f =b", STATE_STAGED, "main");
     add_as(CLASS_DC, "b", "f =a", STATE_STAGED, "main");
@@ -358,7 +362,7 @@ static void rings_in_damaged_records_do_not_lock(void **state) {
     is("b", STATE_STAGED);
 }
 
-static void cycle_of_staged_sets_in_a_damaged_registry_is_broken(void **state) {
+static void staged_sets_with_cyclic_dependencies_fail(void **state) {
     (void)state;
     add_as(CLASS_DC, "a", "f <b", STATE_STAGED, "main");
     add_as(CLASS_DC, "b", "g <a", STATE_STAGED, "main");
@@ -367,7 +371,7 @@ static void cycle_of_staged_sets_in_a_damaged_registry_is_broken(void **state) {
     is("b", STATE_FAILED);
 }
 
-static void lost_proposal_is_made_again(void **state) {
+static void a_lost_proposal_is_repeated(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f <x");
@@ -386,7 +390,8 @@ static void lost_proposal_is_made_again(void **state) {
     is("a", STATE_PENDING);
 }
 
-static void record_is_spliced_when_it_aged_under_way(void **state) {
+static void
+a_record_that_became_outdated_before_its_commit_is_updated(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -414,7 +419,7 @@ static void a_job_admitted_twice_is_known_once(void **state) {
     assert_false(order_again(order, 99));
 }
 
-static void retried_command_comes_back_at_the_end(void **state) {
+static void a_retried_command_goes_to_the_end(void **state) {
     (void)state;
     add_as(CLASS_DC, "k1", "key", STATE_QUEUED, "");
     add_as(CLASS_DC, "k2", "key", STATE_QUEUED, "");
@@ -432,9 +437,9 @@ static void retried_command_comes_back_at_the_end(void **state) {
 static void equal_input_gives_equal_proposals(void **state) {
     (void)state;
     char first[4096] = "", second[4096] = "";
-    for (int life = 0; life < 2; life++) {
-        char *told = life == 0 ? first : second;
-        if (life > 0) {
+    for (int round = 0; round < 2; round++) {
+        char *proposals = round == 0 ? first : second;
+        if (round > 0) {
             teardown(NULL);
             setup(NULL);
         }
@@ -446,7 +451,8 @@ static void equal_input_gives_equal_proposals(void **state) {
         size_t count;
         while ((count = order_scan(order, now, &arena, &effects)) > 0)
             for (size_t i = 0; i < count; i++) {
-                snprintf(told + strlen(told), 4096 - strlen(told), "%d:%u ",
+                snprintf(proposals + strlen(proposals),
+                         4096 - strlen(proposals), "%d:%u ",
                          (int)effects[i].kind, (unsigned)effects[i].num);
                 commit(&effects[i]);
             }
@@ -457,38 +463,38 @@ static void equal_input_gives_equal_proposals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        STORY(a_set_alone_goes_through),
-        STORY(sets_that_share_a_file_go_one_after_the_other),
-        STORY(class_orders_those_that_wait_in_the_queue),
+        STORY(a_single_set_becomes_pending),
+        STORY(sets_that_share_a_file_run_one_after_the_other),
+        STORY(queued_sets_are_ordered_by_class),
         STORY(staged_sets_are_not_overtaken),
-        STORY(targets_do_not_meet),
-        STORY(keys_of_commands_meet_each_other_and_no_path),
-        STORY(file_and_directory_of_one_name_clash),
-        STORY(directories_do_not_clash),
-        STORY(file_made_of_a_directory_waits_for_all_in_it),
-        STORY(path_may_be_a_file_and_a_directory_in_one_set),
+        STORY(sets_of_different_targets_do_not_wait_for_each_other),
+        STORY(keys_of_commands_clash_with_each_other_but_not_with_paths),
+        STORY(a_file_and_a_directory_of_the_same_name_clash),
+        STORY(sets_that_share_only_directories_do_not_clash),
+        STORY(a_file_that_replaces_a_directory_waits_for_all_sets_in_it),
+        STORY(a_set_may_use_a_path_as_a_file_and_a_directory),
         STORY(a_successor_inherits_the_precursors_of_a_job_that_leaves),
-        STORY(directory_users_meet_when_the_file_between_leaves),
+        STORY(users_of_a_directory_do_not_wait_once_the_file_between_is_gone),
         STORY(a_failed_precursor_no_longer_blocks),
-        STORY(temporary_error_keeps_the_place),
-        STORY(hints_are_added_while_they_live_and_stand_in_front),
-        STORY(hinted_set_goes_first_even_with_a_later_key),
-        STORY(hints_in_a_ring_do_not_lock),
-        STORY(held_set_keeps_its_place),
-        STORY(held_staged_set_is_skipped_until_released),
-        STORY(rollback_set_goes_straight_to_pending),
-        STORY(abandoned_under_an_open_rollback_has_not_left),
+        STORY(a_set_keeps_its_place_after_a_temporary_error),
+        STORY(a_hint_counts_while_its_set_is_live_and_in_front),
+        STORY(a_hinted_set_goes_first_even_with_a_later_key),
+        STORY(cyclic_hints_do_not_deadlock),
+        STORY(a_held_set_keeps_its_place),
+        STORY(a_held_staged_set_is_skipped_until_released),
+        STORY(a_rollback_becomes_pending_at_once),
+        STORY(a_set_abandoned_by_an_open_rollback_still_blocks_others),
         STORY(dependencies_that_arrive_later_are_placed_before_it),
         STORY(after_a_restart_an_undecided_job_keeps_its_place),
-        STORY(after_a_restart_the_records_give_the_line_back),
+        STORY(after_a_restart_the_records_restore_the_order),
         STORY(running_sets_come_first_after_a_restart),
-        STORY(splice_lost_in_a_crash_is_made_up_for),
-        STORY(rings_in_damaged_records_do_not_lock),
-        STORY(cycle_of_staged_sets_in_a_damaged_registry_is_broken),
-        STORY(lost_proposal_is_made_again),
-        STORY(record_is_spliced_when_it_aged_under_way),
+        STORY(a_record_update_lost_in_a_crash_is_repeated),
+        STORY(cycles_in_damaged_records_do_not_deadlock),
+        STORY(staged_sets_with_cyclic_dependencies_fail),
+        STORY(a_lost_proposal_is_repeated),
+        STORY(a_record_that_became_outdated_before_its_commit_is_updated),
         STORY(a_job_admitted_twice_is_known_once),
-        STORY(retried_command_comes_back_at_the_end),
+        STORY(a_retried_command_goes_to_the_end),
         STORY(equal_input_gives_equal_proposals),
     };
     return cmocka_run_group_tests_name("order", tests, NULL, NULL);

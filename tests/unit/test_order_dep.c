@@ -3,7 +3,7 @@
 /* ---- dependencies ------------------------------------------------------- */
 
 /* doc/design/ordering.md, O3 */
-static void living_dependency_is_waited_for_and_on_record(void **state) {
+static void a_set_waits_for_a_live_dependency_and_records_it(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "g <a");
@@ -14,7 +14,7 @@ static void living_dependency_is_waited_for_and_on_record(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void done_dependency_of_long_ago_is_fine(void **state) {
+static void a_dependency_done_long_ago_is_accepted(void **state) {
     (void)state;
     dc("b", "g <old");
     outside("old", STATE_DONE);
@@ -22,7 +22,7 @@ static void done_dependency_of_long_ago_is_fine(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void failed_dependency_fails_all_that_depend_on_it(void **state) {
+static void a_failed_dependency_fails_all_its_dependents(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "g <a");
@@ -49,7 +49,7 @@ static void terminated_and_abandoned_dependencies_are_named(void **state) {
     failed("c", "dep-failed", "dependency x was abandoned");
 }
 
-static void dependency_still_looked_up_is_waited_for(void **state) {
+static void a_set_waits_until_its_dependency_is_looked_up(void **state) {
     (void)state;
     struct order_effect *effects;
     dc("b", "g <old");
@@ -62,7 +62,7 @@ static void dependency_still_looked_up_is_waited_for(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void rolled_back_dependency_fails(void **state) {
+static void a_rolled_back_dependency_fails_its_dependent(void **state) {
     (void)state;
     dc("b", "g <old");
     struct order_other other = {
@@ -72,7 +72,7 @@ static void rolled_back_dependency_fails(void **state) {
     failed("b", "dep-rolled-back", "dependency old was rolled back");
 }
 
-static void dependency_rolled_back_later_fails_who_still_waits(void **state) {
+static void a_dependency_rolled_back_later_fails_a_waiting_set(void **state) {
     (void)state;
     dc("slow", "g");
     dc("b", "g <old");
@@ -89,7 +89,7 @@ static void dependency_rolled_back_later_fails_who_still_waits(void **state) {
 }
 
 /* O8 */
-static void unknown_dependency_is_waited_for_an_hour(void **state) {
+static void a_set_waits_an_hour_for_an_unknown_dependency(void **state) {
     (void)state;
     dc("b", "g <nobody");
     settle();
@@ -105,7 +105,7 @@ static void unknown_dependency_is_waited_for_an_hour(void **state) {
     assert_int_equal(order_next_time(order).ns, WALL_NEVER.ns);
 }
 
-static void unknown_dependency_may_still_arrive(void **state) {
+static void an_unknown_dependency_may_still_arrive(void **state) {
     (void)state;
     dc("b", "g <a");
     settle();
@@ -119,7 +119,7 @@ static void unknown_dependency_may_still_arrive(void **state) {
 }
 
 /* A plain command is not part of the order, whose owner reports its states. */
-static void plain_command_outside_is_waited_for(void **state) {
+static void a_set_waits_for_a_plain_command(void **state) {
     (void)state;
     dc("b", "g <j1");
     outside("j1", STATE_PENDING);
@@ -132,7 +132,7 @@ static void plain_command_outside_is_waited_for(void **state) {
 }
 
 /* O4: the smallest cycle that a simpler rule would create. */
-static void shared_files_and_dependencies_make_no_ring(void **state) {
+static void shared_files_and_dependencies_create_no_cycle(void **state) {
     (void)state;
     add(CLASS_EM, "A", "f <B");
     add(CLASS_BF, "C", "f g");
@@ -149,7 +149,7 @@ static void shared_files_and_dependencies_make_no_ring(void **state) {
 }
 
 /* O5: a staged set is found to depend on a newcomer. */
-static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
+static void a_staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
     (void)state;
     dc("x", "f"); /* makes the others wait */
     dc("b", "f <late");
@@ -173,7 +173,8 @@ static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
 }
 
 /* Two groups in a directory become one when the file between them moves. */
-static void record_behind_a_moved_file_names_both_sides(void **state) {
+static void
+a_record_behind_a_moved_set_names_both_groups_of_users(void **state) {
     (void)state;
     dc("r1", "d/x");
     dc("b", "d <late");
@@ -188,7 +189,7 @@ static void record_behind_a_moved_file_names_both_sides(void **state) {
 }
 
 static void
-a_job_going_back_to_q_is_not_failed_before_it_is_there(void **state) {
+a_set_that_is_being_requeued_does_not_fail_before_it_is_queued(void **state) {
     (void)state;
     struct order_effect *effects;
     dc("x", "f");
@@ -205,7 +206,7 @@ a_job_going_back_to_q_is_not_failed_before_it_is_there(void **state) {
     is("b", STATE_FAILED);
 }
 
-static void records_that_do_not_differ_are_left_alone(void **state) {
+static void unchanged_records_are_not_written(void **state) {
     (void)state;
     dc("b", "f <late");
     dc("c", "g");
@@ -221,13 +222,13 @@ static void records_that_do_not_differ_are_left_alone(void **state) {
 
 /* Each of twenty sets depends on the one that arrives next; another set arrives
  * between any two. */
-static void chain_that_arrives_backwards_runs_forwards(void **state) {
+static void a_chain_of_dependencies_may_arrive_in_reverse_order(void **state) {
     (void)state;
-    char id[16], says[32];
+    char id[16], spec[32];
     for (int i = 20; i > 0; i--) {
         snprintf(id, sizeof(id), "c%d", i);
-        snprintf(says, sizeof(says), "%s <c%d", i % 3 ? "d/f" : "d/g", i - 1);
-        dc(id, says);
+        snprintf(spec, sizeof(spec), "%s <c%d", i % 3 ? "d/f" : "d/g", i - 1);
+        dc(id, spec);
         settle();
         snprintf(id, sizeof(id), "other%d", i);
         dc(id, i == 7 ? "d/f" : id);
@@ -247,7 +248,8 @@ static void chain_that_arrives_backwards_runs_forwards(void **state) {
 
 /* The dependencies of one set arrive one by one, for its own file and
  * others. */
-static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
+static void
+dependencies_that_arrive_later_go_in_front_of_their_dependent(void **state) {
     (void)state;
     dc("before", "f");
     dc("all", "f g <n1 <n2 <n3 <n4 <n5 <n6");
@@ -285,7 +287,7 @@ static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
 
 /* O5: a staged set goes before a newcomer, even if the newcomer must go in
  * front of others. */
-static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
+static void a_set_may_overtake_a_set_that_was_moved(void **state) {
     (void)state;
     dc("needy", "f <late");
     settle();
@@ -301,7 +303,7 @@ static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
 
 /* ---- groups -------------------------------------------------------------- */
 
-static void depending_on_a_member_waits_for_the_whole_group(void **state) {
+static void a_dependent_of_a_member_waits_for_the_whole_group(void **state) {
     (void)state;
     dc("c", "h <b"); /* b has not arrived */
     settle();
@@ -313,7 +315,7 @@ static void depending_on_a_member_waits_for_the_whole_group(void **state) {
     is("c", STATE_PENDING);
 }
 
-static void a_group_and_those_who_need_it_make_no_ring(void **state) {
+static void a_group_and_its_dependents_create_no_cycle(void **state) {
     (void)state;
     dc("x", "f <b"); /* depends on b, which also uses f */
     settle();
@@ -327,7 +329,7 @@ static void a_group_and_those_who_need_it_make_no_ring(void **state) {
     is("x", STATE_PENDING);
 }
 
-static void a_ring_through_a_group_is_a_cycle(void **state) {
+static void a_cycle_through_a_group_is_detected(void **state) {
     (void)state;
     dc("a", "f <x +b");
     dc("x", "g <b");
@@ -336,7 +338,8 @@ static void a_ring_through_a_group_is_a_cycle(void **state) {
     failed("a", "dep-failed", "dependency x failed");
 }
 
-static void a_group_registered_again_is_waited_for_as_before(void **state) {
+static void
+a_set_still_waits_for_a_dependency_that_joins_a_group(void **state) {
     (void)state;
     dc("a", "f");
     dc("c", "h <a");
@@ -356,7 +359,7 @@ static void a_group_registered_again_is_waited_for_as_before(void **state) {
 }
 
 /* O9 */
-static void closing_a_cycle_fails_with_the_path(void **state) {
+static void a_set_that_closes_a_cycle_fails_with_the_path(void **state) {
     (void)state;
     dc("a", "f <b");
     settle();
@@ -370,7 +373,8 @@ static void closing_a_cycle_fails_with_the_path(void **state) {
     assert_int_equal(order_check_count(order), 0);
 }
 
-static void cycle_that_arrives_at_once_is_closed_by_the_last(void **state) {
+static void
+the_last_set_of_a_cycle_that_arrives_at_once_closes_it(void **state) {
     (void)state;
     dc("a", "f <b");
     dc("b", "g <a");
@@ -383,7 +387,7 @@ static void cycle_that_arrives_at_once_is_closed_by_the_last(void **state) {
     is("d", STATE_PENDING);
 }
 
-static void set_that_depends_on_itself_fails(void **state) {
+static void a_set_that_depends_on_itself_fails(void **state) {
     (void)state;
     dc("a", "f <a");
     dc("b", "f");
@@ -392,7 +396,7 @@ static void set_that_depends_on_itself_fails(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void cycle_through_a_successor_is_a_cycle(void **state) {
+static void a_cycle_through_a_successor_is_detected(void **state) {
     (void)state;
     dc("a", "f <old");
     order_hold(order, num_of("a"), HOLD_OPERATOR);
@@ -407,7 +411,7 @@ static void cycle_through_a_successor_is_a_cycle(void **state) {
 }
 
 /* O10 */
-static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
+static void a_successor_replaces_a_failed_dependency(void **state) {
     (void)state;
     dc("b", "g <old");
     struct span successors[] = {SPAN("second")};
@@ -427,7 +431,7 @@ static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void living_successor_is_waited_for(void **state) {
+static void a_set_waits_for_a_live_successor(void **state) {
     (void)state;
     dc("b", "f <old");
     order_hold(order, num_of("b"), HOLD_OPERATOR); /* or b fails at once */
@@ -443,7 +447,7 @@ static void living_successor_is_waited_for(void **state) {
     is("b", STATE_PENDING);
 }
 
-static void failed_chain_of_successors_fails(void **state) {
+static void a_failed_successor_fails_the_dependent(void **state) {
     (void)state;
     dc("new", "f ^old");
     settle();
@@ -464,35 +468,35 @@ static void failed_chain_of_successors_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        STORY(living_dependency_is_waited_for_and_on_record),
-        STORY(done_dependency_of_long_ago_is_fine),
-        STORY(failed_dependency_fails_all_that_depend_on_it),
+        STORY(a_set_waits_for_a_live_dependency_and_records_it),
+        STORY(a_dependency_done_long_ago_is_accepted),
+        STORY(a_failed_dependency_fails_all_its_dependents),
         STORY(terminated_and_abandoned_dependencies_are_named),
-        STORY(dependency_still_looked_up_is_waited_for),
-        STORY(rolled_back_dependency_fails),
-        STORY(dependency_rolled_back_later_fails_who_still_waits),
-        STORY(unknown_dependency_is_waited_for_an_hour),
-        STORY(unknown_dependency_may_still_arrive),
-        STORY(plain_command_outside_is_waited_for),
-        STORY(shared_files_and_dependencies_make_no_ring),
-        STORY(staged_set_moves_behind_a_newcomer_it_depends_on),
-        STORY(record_behind_a_moved_file_names_both_sides),
-        STORY(a_job_going_back_to_q_is_not_failed_before_it_is_there),
-        STORY(records_that_do_not_differ_are_left_alone),
-        STORY(chain_that_arrives_backwards_runs_forwards),
-        STORY(newcomers_for_one_set_stand_in_front_of_it),
-        STORY(a_job_that_shares_with_a_moved_one_may_pass),
-        STORY(depending_on_a_member_waits_for_the_whole_group),
-        STORY(a_group_and_those_who_need_it_make_no_ring),
-        STORY(a_ring_through_a_group_is_a_cycle),
-        STORY(a_group_registered_again_is_waited_for_as_before),
-        STORY(closing_a_cycle_fails_with_the_path),
-        STORY(cycle_that_arrives_at_once_is_closed_by_the_last),
-        STORY(set_that_depends_on_itself_fails),
-        STORY(cycle_through_a_successor_is_a_cycle),
-        STORY(successor_serves_those_who_depend_on_the_failed_one),
-        STORY(living_successor_is_waited_for),
-        STORY(failed_chain_of_successors_fails),
+        STORY(a_set_waits_until_its_dependency_is_looked_up),
+        STORY(a_rolled_back_dependency_fails_its_dependent),
+        STORY(a_dependency_rolled_back_later_fails_a_waiting_set),
+        STORY(a_set_waits_an_hour_for_an_unknown_dependency),
+        STORY(an_unknown_dependency_may_still_arrive),
+        STORY(a_set_waits_for_a_plain_command),
+        STORY(shared_files_and_dependencies_create_no_cycle),
+        STORY(a_staged_set_moves_behind_a_newcomer_it_depends_on),
+        STORY(a_record_behind_a_moved_set_names_both_groups_of_users),
+        STORY(a_set_that_is_being_requeued_does_not_fail_before_it_is_queued),
+        STORY(unchanged_records_are_not_written),
+        STORY(a_chain_of_dependencies_may_arrive_in_reverse_order),
+        STORY(dependencies_that_arrive_later_go_in_front_of_their_dependent),
+        STORY(a_set_may_overtake_a_set_that_was_moved),
+        STORY(a_dependent_of_a_member_waits_for_the_whole_group),
+        STORY(a_group_and_its_dependents_create_no_cycle),
+        STORY(a_cycle_through_a_group_is_detected),
+        STORY(a_set_still_waits_for_a_dependency_that_joins_a_group),
+        STORY(a_set_that_closes_a_cycle_fails_with_the_path),
+        STORY(the_last_set_of_a_cycle_that_arrives_at_once_closes_it),
+        STORY(a_set_that_depends_on_itself_fails),
+        STORY(a_cycle_through_a_successor_is_detected),
+        STORY(a_successor_replaces_a_failed_dependency),
+        STORY(a_set_waits_for_a_live_successor),
+        STORY(a_failed_successor_fails_the_dependent),
     };
     return cmocka_run_group_tests_name("order_dep", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 /* ---- inheritance (doc/design/ordering.md, O14) --------------------------- */
 
-static void pending_set_inherits_the_urgency_of_who_waits_for_it(void **state) {
+static void a_pending_set_inherits_the_urgency_of_its_waiters(void **state) {
     (void)state;
     dc("a", "f");
     settle();
@@ -19,7 +19,7 @@ static void pending_set_inherits_the_urgency_of_who_waits_for_it(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("a")->key);
 }
 
-static void dependency_inherits_too_here_and_outside(void **state) {
+static void dependencies_inherit_urgency_even_outside_the_order(void **state) {
     (void)state;
     dc("a", "f");
     settle();
@@ -38,7 +38,7 @@ static void dependency_inherits_too_here_and_outside(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("a")->key);
 }
 
-static void a_job_restored_by_a_rollback_is_waited_for_again(void **state) {
+static void an_undone_rollback_restores_inherited_urgency(void **state) {
     (void)state;
     dc("a", "f");
     settle();
@@ -53,7 +53,7 @@ static void a_job_restored_by_a_rollback_is_waited_for_again(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("em")->key);
 }
 
-static void most_urgent_of_several_waiters_counts(void **state) {
+static void the_most_urgent_of_several_waiters_counts(void **state) {
     (void)state;
     dc("a", "f");
     settle();
@@ -66,7 +66,7 @@ static void most_urgent_of_several_waiters_counts(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("bf")->key);
 }
 
-static void set_that_becomes_ready_takes_its_rank_along(void **state) {
+static void a_set_that_becomes_ready_keeps_its_inherited_rank(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -88,7 +88,7 @@ static struct order_reason *why(const char *id, size_t *ret_count) {
     return reasons;
 }
 
-static void why_names_precursor_path_and_root(void **state) {
+static void why_names_the_precursor_the_path_and_the_root(void **state) {
     (void)state;
     dc("a", "src/f");
     dc("b", "src/f src/g");
@@ -149,7 +149,7 @@ static void why_names_holds_and_the_queue(void **state) {
 }
 
 /* Admits sets that all change the same file. */
-static void admit_row(uint64_t count) {
+static void admit_chain(uint64_t count) {
     struct job_touch touch = {.path = SPAN("f")};
     for (uint64_t num = 1; num <= count; num++) {
         char id[16], key[16];
@@ -175,7 +175,7 @@ static void why_names_no_root_that_is_too_far_away(void **state) {
     (void)state;
     struct order_reason *reasons;
     size_t count;
-    admit_row(8000);
+    admit_chain(8000);
     assert_int_equal(order_why(order, 2000, now, 100, &arena, &reasons, &count),
                      1);
     assert_true(span_is(reasons[0].id, "s01999"));
@@ -189,12 +189,12 @@ static void why_names_no_root_that_is_too_far_away(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        STORY(pending_set_inherits_the_urgency_of_who_waits_for_it),
-        STORY(dependency_inherits_too_here_and_outside),
-        STORY(a_job_restored_by_a_rollback_is_waited_for_again),
-        STORY(most_urgent_of_several_waiters_counts),
-        STORY(set_that_becomes_ready_takes_its_rank_along),
-        STORY(why_names_precursor_path_and_root),
+        STORY(a_pending_set_inherits_the_urgency_of_its_waiters),
+        STORY(dependencies_inherit_urgency_even_outside_the_order),
+        STORY(an_undone_rollback_restores_inherited_urgency),
+        STORY(the_most_urgent_of_several_waiters_counts),
+        STORY(a_set_that_becomes_ready_keeps_its_inherited_rank),
+        STORY(why_names_the_precursor_the_path_and_the_root),
         STORY(why_names_every_kind_of_dependency),
         STORY(why_names_holds_and_the_queue),
         STORY(why_names_no_root_that_is_too_far_away),

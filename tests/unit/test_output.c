@@ -25,8 +25,8 @@ static int teardown(void **state) {
     return close(base_fd);
 }
 
-static void assert_place_holds(struct output *output, const char *place,
-                               const char *expected) {
+static void assert_content(struct output *output, const char *place,
+                           const char *expected) {
     struct output_view view;
     struct err err;
     assert_true(output_view_open(output, span_of(place), &view, &err));
@@ -51,14 +51,14 @@ static void small_outputs_share_a_segment(void **state) {
         output_add(output, SPAN("world\n"), (struct span){0}, two, &err));
     assert_true(output_flush(output, &sync, &err));
     assert_true(sync.fd >= 0 && !sync.filesystem);
-    assert_place_holds(output, one, "hello\n");
-    assert_place_holds(output, two, "world\n");
+    assert_content(output, one, "hello\n");
+    assert_content(output, two, "world\n");
     assert_true(output_flush(output, &sync, &err));
     assert_int_equal(sync.fd, -1);
     output_close(output);
 }
 
-static void no_output_has_no_place_and_makes_no_segment(void **state) {
+static void empty_output_has_no_place_and_creates_no_segment(void **state) {
     (void)state;
     struct output *output;
     struct err err;
@@ -82,13 +82,13 @@ static void two_writers_never_share_a_segment(void **state) {
     assert_true(output_add(b, SPAN("from b"), (struct span){0}, two, &err));
     assert_true(output_flush(b, &sync, &err));
     assert_true(output_flush(a, &sync, &err));
-    assert_place_holds(b, one, "from a");
-    assert_place_holds(a, two, "from b");
+    assert_content(b, one, "from a");
+    assert_content(a, two, "from b");
     output_close(a);
     output_close(b);
 }
 
-static void an_attempt_gets_a_file_of_its_own(void **state) {
+static void an_attempt_can_have_its_own_file(void **state) {
     (void)state;
     struct output *output;
     struct err err;
@@ -100,7 +100,7 @@ static void an_attempt_gets_a_file_of_its_own(void **state) {
     int fd = openat(base_fd, path.p, O_WRONLY | O_CREAT | O_EXCL, 0640);
     assert_int_equal(write(fd, "long", 4), 4);
     close(fd);
-    assert_place_holds(output, place, "long");
+    assert_content(output, place, "long");
     struct output_sync sync;
     assert_true(output_flush(output, &sync, &err));
     assert_int_equal(sync.fd, -1);
@@ -116,7 +116,7 @@ static void an_attempt_gets_a_file_of_its_own(void **state) {
     output_close(output);
 }
 
-static void a_place_that_is_none_is_refused(void **state) {
+static void an_invalid_place_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
         "",
@@ -147,7 +147,7 @@ static void a_place_that_is_none_is_refused(void **state) {
     output_close(output);
 }
 
-static void a_reader_makes_no_directory_and_finds_nothing(void **state) {
+static void a_reader_creates_no_directory_and_finds_nothing(void **state) {
     (void)state;
     struct output *output;
     struct err err;
@@ -166,15 +166,15 @@ int main(void) {
         cmocka_unit_test_setup_teardown(small_outputs_share_a_segment, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
-            no_output_has_no_place_and_makes_no_segment, setup, teardown),
+            empty_output_has_no_place_and_creates_no_segment, setup, teardown),
         cmocka_unit_test_setup_teardown(two_writers_never_share_a_segment,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(an_attempt_gets_a_file_of_its_own,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_place_that_is_none_is_refused, setup,
+        cmocka_unit_test_setup_teardown(an_attempt_can_have_its_own_file, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_invalid_place_is_refused, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
-            a_reader_makes_no_directory_and_finds_nothing, setup, teardown),
+            a_reader_creates_no_directory_and_finds_nothing, setup, teardown),
     };
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void read_back(struct packed *packed, uint64_t at, size_t bytes) {
     free(block);
 }
 
-static void it_can_be_read_from_anywhere(void **state) {
+static void a_packed_file_can_be_read_from_any_position(void **state) {
     (void)state;
     struct packed *packed;
     struct random random;
@@ -85,7 +85,7 @@ static void it_can_be_read_from_anywhere(void **state) {
     close(fd);
 }
 
-static void nothing_is_packed_too(void **state) {
+static void an_empty_file_can_be_packed(void **state) {
     (void)state;
     struct packed *packed;
     struct err err = {0};
@@ -111,7 +111,7 @@ static void a_truncated_file_is_rejected(void **state) {
     close(fd);
 }
 
-static void damage_is_an_error_of_reading(void **state) {
+static void damage_is_a_read_error(void **state) {
     (void)state;
     struct packed *packed;
     struct err err = {0};
@@ -159,10 +159,10 @@ static void a_packed_output_keeps_its_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_can_be_read_from_anywhere),
-        cmocka_unit_test(nothing_is_packed_too),
+        cmocka_unit_test(a_packed_file_can_be_read_from_any_position),
+        cmocka_unit_test(an_empty_file_can_be_packed),
         cmocka_unit_test(a_truncated_file_is_rejected),
-        cmocka_unit_test(damage_is_an_error_of_reading),
+        cmocka_unit_test(damage_is_a_read_error),
         cmocka_unit_test(a_packed_output_keeps_its_place),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -12,7 +12,7 @@ static void assert_refused(struct span path, enum refusal_kind kind) {
     assert_true(why.text[0]);
 }
 
-static void plain_paths_are_taken(void **state) {
+static void plain_paths_are_accepted(void **state) {
     (void)state;
     static const char *const good[] = {
         "a",   "a/b/c/d", "...",        ".gitignore", ".github/x",
@@ -22,7 +22,7 @@ static void plain_paths_are_taken(void **state) {
         assert_true(path_check(span_of(good[i]), &limits, NULL));
 }
 
-static void paths_out_of_normal_form_are_refused(void **state) {
+static void paths_that_are_not_normalized_are_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"",       "/a",   "a/", "a//b", ".",
                                       "a/.",    "./a",  "..", "a/..", "../a",
@@ -57,7 +57,7 @@ static void every_spelling_of_dot_git_is_refused(void **state) {
         assert_refused(span_of(bad[i]), REFUSAL_DOT_GIT);
 }
 
-static void limits_are_kept(void **state) {
+static void limits_are_enforced(void **state) {
     (void)state;
     assert_true(path_check(SPAN("abcdefghijkl"), &limits, NULL));
     assert_refused(SPAN("abcdefghijklm"), REFUSAL_TOO_BIG);
@@ -66,7 +66,7 @@ static void limits_are_kept(void **state) {
                    REFUSAL_TOO_BIG);
 }
 
-static void links_must_stay_inside(void **state) {
+static void links_must_stay_inside_the_tree(void **state) {
     (void)state;
     static const struct {
         const char *path, *target;
@@ -116,11 +116,11 @@ static void a_path_sorts_before_everything_below_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_paths_are_taken),
-        cmocka_unit_test(paths_out_of_normal_form_are_refused),
+        cmocka_unit_test(plain_paths_are_accepted),
+        cmocka_unit_test(paths_that_are_not_normalized_are_refused),
         cmocka_unit_test(every_spelling_of_dot_git_is_refused),
-        cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(links_must_stay_inside),
+        cmocka_unit_test(limits_are_enforced),
+        cmocka_unit_test(links_must_stay_inside_the_tree),
         cmocka_unit_test(a_path_sorts_before_everything_below_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

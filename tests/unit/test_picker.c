@@ -130,7 +130,7 @@ static void end(uint64_t num) {
     picker_ended(picker, num, -1);
 }
 
-static void class_comes_first_then_time(void **state) {
+static void jobs_are_picked_by_class_and_then_by_time(void **state) {
     (void)state;
     uint64_t dc = add(CLASS_DC, 1, ""), em = add(CLASS_EM, 9, ""),
              bf = add(CLASS_BF, 5, ""), early = add(CLASS_BF, 4, "");
@@ -143,14 +143,14 @@ static void class_comes_first_then_time(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void equal_ranks_go_by_number(void **state) {
+static void jobs_of_equal_rank_are_picked_by_number(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, ""), b = add(CLASS_DC, 1, "");
     assert_int_equal(pick(), a);
     assert_int_equal(pick(), b);
 }
 
-static void no_more_than_the_slots_are_assigned_at_first(void **state) {
+static void at_first_no_more_jobs_are_assigned_than_slots(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++)
         add(CLASS_DC, 1, "");
@@ -163,7 +163,7 @@ static void no_more_than_the_slots_are_assigned_at_first(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void one_lane_lets_one_set_of_a_target_in(void **state) {
+static void one_lane_admits_one_set_of_its_target(void **state) {
     (void)state;
     uint64_t first = add(CLASS_DC, 1, "main"),
              second = add(CLASS_DC, 2, "main"), site = add(CLASS_DC, 3, "site"),
@@ -178,7 +178,7 @@ static void one_lane_lets_one_set_of_a_target_in(void **state) {
     assert_int_equal(pick(), second);
 }
 
-static void more_lanes_let_more_in(void **state) {
+static void more_lanes_admit_more_sets(void **state) {
     (void)state;
     picker_set_lanes(picker, SPAN("main"), 2);
     struct picker_limits four = limits(4);
@@ -193,7 +193,8 @@ static void more_lanes_let_more_in(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void one_executing_since_before_the_start_holds_its_lane(void **state) {
+static void
+a_set_that_was_executing_before_a_restart_holds_its_lane(void **state) {
     (void)state;
     picker_assigned(picker, 77, SPAN("main"));
     picker_assigned(picker, 77, SPAN("main")); /* reported twice */
@@ -204,7 +205,7 @@ static void one_executing_since_before_the_start_holds_its_lane(void **state) {
     assert_int_equal(pick(), set);
 }
 
-static void jobs_that_became_ready_unseen_are_read_in_order(void **state) {
+static void jobs_that_became_ready_unnoticed_are_read_in_order(void **state) {
     (void)state;
     uint64_t seen = add(CLASS_DC, 50, ""), last = 0;
     for (unsigned i = 0; i < 200; i++)
@@ -229,7 +230,7 @@ static void jobs_that_became_ready_unseen_are_read_in_order(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void not_before_is_waited_for(void **state) {
+static void a_job_is_not_picked_before_its_time(void **state) {
     (void)state;
     struct row *row = row_add(CLASS_EM, 1, "");
     row->not_before = wall_add_ms(now, 5000);
@@ -244,7 +245,7 @@ static void not_before_is_waited_for(void **state) {
     assert_int_equal(picker_next_time(picker).ns, WALL_NEVER.ns);
 }
 
-static void forgotten_and_held_jobs_are_not_picked(void **state) {
+static void forgotten_jobs_are_not_picked(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, ""), b = add(CLASS_DC, 2, "");
     rows[a - 1].pending = false;
@@ -254,7 +255,7 @@ static void forgotten_and_held_jobs_are_not_picked(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void new_rank_moves_a_job(void **state) {
+static void a_new_rank_moves_a_job(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, ""), b = add(CLASS_DC, 2, "");
     rows[b - 1].rank[0] = CLASS_EM; /* O14: an urgent job waits for it */
@@ -266,7 +267,7 @@ static void new_rank_moves_a_job(void **state) {
     assert_int_equal(pick(), a);
 }
 
-static void one_under_way_cannot_be_offered(void **state) {
+static void an_assigned_job_cannot_be_offered_again(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, "");
     assert_int_equal(pick(), a);
@@ -302,7 +303,7 @@ old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     assert_int_equal(pick(), bf); /* counts as EM, time 2 */
 }
 
-static void ageing_is_off_unless_asked_for(void **state) {
+static void ageing_is_off_by_default(void **state) {
     (void)state;
     uint64_t dc = add(CLASS_DC, 1, "");
     now = wall_add_ms(now, INT64_C(1000) * 86400 * 365);
@@ -327,7 +328,7 @@ static void aged_jobs_beyond_the_window_are_found(void **state) {
     assert_int_equal(pick(), old->num);
 }
 
-static void window_stays_small_whatever_waits(void **state) {
+static void the_window_stays_small_however_many_jobs_wait(void **state) {
     (void)state;
     struct picker_limits small = limits(1);
     small.window_max = 64;
@@ -347,11 +348,11 @@ static void window_stays_small_whatever_waits(void **state) {
 }
 
 /* Otherwise a start would have to wait until the whole backlog is read. */
-static void long_backlog_is_read_in_bites(void **state) {
+static void a_long_backlog_is_read_in_pieces(void **state) {
     (void)state;
     struct span rank;
     uint64_t num;
-    size_t limit, bites = 0;
+    size_t limit, pieces = 0;
     while (picker_needs_refill(picker, now, &rank, &num, &limit)) {
         assert_in_range(limit, 1, 256);
         for (size_t i = 0; i < limit; i++) {
@@ -360,12 +361,12 @@ static void long_backlog_is_read_in_bites(void **state) {
             picker_offer(picker, &job, now);
         }
         picker_refilled(picker, limit);
-        bites++;
+        pieces++;
     }
-    assert_true(bites > 1);
+    assert_true(pieces > 1);
 }
 
-static void newcomers_beyond_the_bound_wait_in_the_registry(void **state) {
+static void newcomers_beyond_the_window_wait_in_the_registry(void **state) {
     (void)state;
     struct picker_limits small = limits(1);
     small.window_max = 16;
@@ -385,7 +386,7 @@ static void newcomers_beyond_the_bound_wait_in_the_registry(void **state) {
     assert_int_equal(pick(), last);
 }
 
-static void refill_that_failed_is_asked_for_again(void **state) {
+static void a_failed_refill_is_requested_again(void **state) {
     (void)state;
     struct span rank;
     uint64_t num;
@@ -402,14 +403,14 @@ static void refill_that_failed_is_asked_for_again(void **state) {
     assert_int_equal(pick(), 0);
 }
 
-static void busy_target_does_not_crowd_out_commands(void **state) {
+static void a_busy_target_does_not_block_commands(void **state) {
     (void)state;
     for (unsigned i = 0; i < 10000; i++)
         row_add(CLASS_BF, i, "main");
     struct row *command = row_add(CLASS_DC, 0, "");
     assert_int_equal(pick(), 1);
     uint64_t num = 0;
-    for (int looks = 0; num == 0 && looks < 10; looks++) {
+    for (int tries = 0; num == 0 && tries < 10; tries++) {
         num = pick();
         if (num == 0)
             now = picker_next_time(picker);
@@ -425,7 +426,7 @@ static void busy_target_does_not_crowd_out_commands(void **state) {
     assert_true(rows_read < 30000);
 }
 
-static void nothing_is_assigned_ahead_before_attempts_are_known(void **state) {
+static void nothing_is_assigned_ahead_before_the_first_attempt(void **state) {
     (void)state;
     assert_int_equal(ahead(), 0);
 }
@@ -448,7 +449,7 @@ static void short_attempts_are_assigned_ahead(void **state) {
     assert_int_equal(ahead(), 0);
 }
 
-static void attempts_of_a_tenth_second_get_twice_the_slots(void **state) {
+static void attempts_of_a_tenth_of_a_second_get_twice_the_slots(void **state) {
     (void)state;
     for (int i = 0; i < 300; i++)
         run_once(99);
@@ -462,7 +463,7 @@ static void long_attempts_are_never_assigned_ahead(void **state) {
     assert_int_equal(ahead(), 0);
 }
 
-static void one_long_attempt_takes_the_trust_away(void **state) {
+static void one_long_attempt_stops_assigning_ahead(void **state) {
     (void)state;
     for (int i = 0; i < 300; i++)
         run_once(1);
@@ -472,7 +473,7 @@ static void one_long_attempt_takes_the_trust_away(void **state) {
     assert_int_equal(ahead(), 2);
 }
 
-static void lasting_attempt_leaves_the_other_slot(void **state) {
+static void a_long_attempt_reserves_only_its_own_slot(void **state) {
     (void)state;
     for (int i = 0; i < 300; i++)
         run_once(99);
@@ -512,7 +513,7 @@ static void assign_50_ahead(void) {
         assert_int_equal(pick(), i + 1);
 }
 
-static void lasting_attempts_take_their_slot_out(void **state) {
+static void long_attempts_reduce_the_slots_for_assigning_ahead(void **state) {
     (void)state;
     assign_50_ahead();
     assert_int_equal(picker_excess(picker), 0);
@@ -532,7 +533,7 @@ static struct picker_why why(uint64_t num) {
     return picker_why(picker, &job, now);
 }
 
-static void why_counts_what_runs_not_what_was_assigned_ahead(void **state) {
+static void why_counts_running_jobs_not_jobs_assigned_ahead(void **state) {
     (void)state;
     assign_50_ahead();
     picker_lasting(picker, 1);
@@ -544,7 +545,7 @@ static void why_counts_what_runs_not_what_was_assigned_ahead(void **state) {
     assert_int_equal(why(60).busy, 2);
 }
 
-static void why_names_slot_lane_time_and_turn(void **state) {
+static void why_names_the_slot_the_lane_the_time_or_the_turn(void **state) {
     (void)state;
     uint64_t c7 = add(CLASS_DC, 1, "main"), c8 = add(CLASS_DC, 2, "main"),
              k1 = add(CLASS_DC, 3, ""), k2 = add(CLASS_DC, 4, ""),
@@ -565,7 +566,7 @@ static void why_names_slot_lane_time_and_turn(void **state) {
     assert_int_equal(why(k3).until.ns, rows[k3 - 1].not_before.ns);
 }
 
-static void a_paused_target_waits_and_the_others_do_not(void **state) {
+static void a_paused_target_waits_and_others_do_not(void **state) {
     (void)state;
     uint64_t c1 = add(CLASS_DC, 1, "main"), c2 = add(CLASS_DC, 2, "main"),
              other = add(CLASS_DC, 3, "other");
@@ -610,7 +611,7 @@ static uint64_t naive_pick(const uint64_t *running, size_t running_count,
     return best != NULL ? best->num : 0;
 }
 
-static void random_days_are_picked_as_by_a_naive_list(void **state) {
+static void random_workloads_are_picked_as_by_a_plain_list(void **state) {
     (void)state;
     const char *targets[] = {"", "main", "site", "docs"};
     struct random *random = &(struct random){0};
@@ -647,8 +648,8 @@ static void random_days_are_picked_as_by_a_naive_list(void **state) {
             } else {
                 uint64_t expected = naive_pick(running, running_count, 3);
                 uint64_t num = pick();
-                for (int looks = 0; num == 0 && expected != 0 && looks < 99;
-                     looks++) {
+                for (int tries = 0; num == 0 && expected != 0 && tries < 99;
+                     tries++) {
                     now = wall_add_ms(now, 50);
                     expected = naive_pick(running, running_count, 3);
                     num = pick();
@@ -664,37 +665,37 @@ static void random_days_are_picked_as_by_a_naive_list(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(class_comes_first_then_time),
-        T(equal_ranks_go_by_number),
-        T(no_more_than_the_slots_are_assigned_at_first),
-        T(one_lane_lets_one_set_of_a_target_in),
-        T(more_lanes_let_more_in),
-        T(one_executing_since_before_the_start_holds_its_lane),
-        T(jobs_that_became_ready_unseen_are_read_in_order),
-        T(not_before_is_waited_for),
-        T(forgotten_and_held_jobs_are_not_picked),
-        T(new_rank_moves_a_job),
-        T(one_under_way_cannot_be_offered),
+        T(jobs_are_picked_by_class_and_then_by_time),
+        T(jobs_of_equal_rank_are_picked_by_number),
+        T(at_first_no_more_jobs_are_assigned_than_slots),
+        T(one_lane_admits_one_set_of_its_target),
+        T(more_lanes_admit_more_sets),
+        T(a_set_that_was_executing_before_a_restart_holds_its_lane),
+        T(jobs_that_became_ready_unnoticed_are_read_in_order),
+        T(a_job_is_not_picked_before_its_time),
+        T(forgotten_jobs_are_not_picked),
+        T(a_new_rank_moves_a_job),
+        T(an_assigned_job_cannot_be_offered_again),
         T(old_jobs_gain_a_class_per_step_but_never_become_rollbacks),
-        T(ageing_is_off_unless_asked_for),
+        T(ageing_is_off_by_default),
         T(aged_jobs_beyond_the_window_are_found),
-        T(window_stays_small_whatever_waits),
-        T(long_backlog_is_read_in_bites),
-        T(newcomers_beyond_the_bound_wait_in_the_registry),
-        T(refill_that_failed_is_asked_for_again),
-        T(busy_target_does_not_crowd_out_commands),
-        T(nothing_is_assigned_ahead_before_attempts_are_known),
+        T(the_window_stays_small_however_many_jobs_wait),
+        T(a_long_backlog_is_read_in_pieces),
+        T(newcomers_beyond_the_window_wait_in_the_registry),
+        T(a_failed_refill_is_requested_again),
+        T(a_busy_target_does_not_block_commands),
+        T(nothing_is_assigned_ahead_before_the_first_attempt),
         T(short_attempts_are_assigned_ahead),
-        T(attempts_of_a_tenth_second_get_twice_the_slots),
+        T(attempts_of_a_tenth_of_a_second_get_twice_the_slots),
         T(long_attempts_are_never_assigned_ahead),
-        T(one_long_attempt_takes_the_trust_away),
-        T(lasting_attempts_take_their_slot_out),
-        T(why_counts_what_runs_not_what_was_assigned_ahead),
-        T(lasting_attempt_leaves_the_other_slot),
+        T(one_long_attempt_stops_assigning_ahead),
+        T(long_attempts_reduce_the_slots_for_assigning_ahead),
+        T(why_counts_running_jobs_not_jobs_assigned_ahead),
+        T(a_long_attempt_reserves_only_its_own_slot),
         T(newcomers_of_a_busy_target_do_not_overtake),
-        T(a_paused_target_waits_and_the_others_do_not),
-        T(why_names_slot_lane_time_and_turn),
-        T(random_days_are_picked_as_by_a_naive_list),
+        T(a_paused_target_waits_and_others_do_not),
+        T(why_names_the_slot_the_lane_the_time_or_the_turn),
+        T(random_workloads_are_picked_as_by_a_plain_list),
     };
-    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("picker", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "os/process.h"
 
-static void this_process_lives(void **state) {
+static void the_current_process_is_alive(void **state) {
     (void)state;
     unsigned long long start = process_start(getpid());
     assert_true(start != 0);
@@ -14,7 +14,7 @@ static void this_process_lives(void **state) {
     assert_false(process_lives(getpid(), 0));
 }
 
-static void a_zombie_process_does_not_live(void **state) {
+static void a_zombie_is_not_alive(void **state) {
     (void)state;
     pid_t pid = fork();
     if (pid == 0)
@@ -30,8 +30,8 @@ static void a_zombie_process_does_not_live(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_process_lives),
-        cmocka_unit_test(a_zombie_process_does_not_live),
+        cmocka_unit_test(the_current_process_is_alive),
+        cmocka_unit_test(a_zombie_is_not_alive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 /* The numbers come from another implementation of splitmix64 and xoshiro256**.
  * A seed must always produce the same sequence. */
-static void same_seed_same_draws_for_ever(void **state) {
+static void a_seed_always_gives_the_same_numbers(void **state) {
     static const uint64_t want[] = {
         UINT64_C(0x99ec5f36cb75f2b4), UINT64_C(0xbf6e1f784956452a),
         UINT64_C(0x1a5f849d4933e6e0), UINT64_C(0x6aa594f1262d2d2c)};
@@ -17,7 +17,7 @@ static void same_seed_same_draws_for_ever(void **state) {
         assert_true(random_below(&random, UINT64_MAX) == want[i]);
 }
 
-static void draws_stay_below_and_reach_all(void **state) {
+static void numbers_are_below_the_limit_and_evenly_spread(void **state) {
     unsigned seen[7] = {0};
     struct random random;
 
@@ -38,8 +38,8 @@ static void draws_stay_below_and_reach_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_draws_for_ever),
-        cmocka_unit_test(draws_stay_below_and_reach_all),
+        cmocka_unit_test(a_seed_always_gives_the_same_numbers),
+        cmocka_unit_test(numbers_are_below_the_limit_and_evenly_spread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

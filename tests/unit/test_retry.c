@@ -57,7 +57,7 @@ static void exit_codes_75_and_111_are_temporary(void **state) {
 }
 
 static void
-hundred_126_and_127_are_permanent_whatever_retries_say(void **state) {
+exit_codes_100_126_and_127_are_permanent_despite_retries(void **state) {
     (void)state;
     const int codes[] = {100, 126, 127};
     struct retry_limits limits = change_limits();
@@ -76,7 +76,8 @@ static void other_codes_and_signals_fail(void **state) {
 }
 
 /* The delay is min(600, 2^k) s, +-20 % (doc/design/processes.md, P11). */
-static void temporary_wait_doubles_up_to_ten_minutes(void **state) {
+static void
+the_delay_after_temporary_ends_doubles_up_to_ten_minutes(void **state) {
     (void)state;
     struct random random;
     random_init(&random, 7);
@@ -98,7 +99,7 @@ static void temporary_wait_doubles_up_to_ten_minutes(void **state) {
     assert_true(ms >= 25600 && ms <= 38400);
 }
 
-static void twentieth_temporary_end_is_the_last(void **state) {
+static void the_twentieth_temporary_end_is_the_last(void **state) {
     (void)state;
     is(after(exited(75), (struct retry_counts){.temps = 18}, change_limits()),
        STATE_PENDING, "temp");
@@ -116,7 +117,7 @@ static void temporary_ends_stop_after_a_day(void **state) {
        "temp-exhausted");
 }
 
-static void third_crash_fails_and_calls_the_operator(void **state) {
+static void the_third_crash_fails_and_raises_an_alarm(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_CRASHED, .exit_code = -1};
     struct retry_verdict v =
@@ -128,7 +129,7 @@ static void third_crash_fails_and_calls_the_operator(void **state) {
     assert_true(v.alarm);
 }
 
-static void a_restart_of_the_server_counts_as_no_failure(void **state) {
+static void a_restart_of_the_server_does_not_count_as_a_failure(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_RECOVERED, .exit_code = -1};
     struct retry_verdict v =
@@ -138,7 +139,7 @@ static void a_restart_of_the_server_counts_as_no_failure(void **state) {
     assert_int_equal(v.temps + v.crashes + v.fails, 0);
 }
 
-static void recovered_job_that_landed_is_done(void **state) {
+static void a_recovered_job_that_landed_is_done(void **state) {
     (void)state;
     struct retry_end end = {
         .result = RETRY_RECOVERED, .exit_code = -1, .landed = true};
@@ -146,7 +147,7 @@ static void recovered_job_that_landed_is_done(void **state) {
        "already-landed");
 }
 
-static void stopping_the_daemon_counts_as_nothing(void **state) {
+static void stopping_the_server_does_not_count_as_a_failure(void **state) {
     (void)state;
     struct retry_end end = killed(9);
     end.killer = RETRY_STOP;
@@ -160,7 +161,7 @@ static void stopping_the_daemon_counts_as_nothing(void **state) {
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_DONE, "ok");
 }
 
-static void cancelled_by_the_operator_is_terminated(void **state) {
+static void a_job_cancelled_by_the_operator_is_terminated(void **state) {
     (void)state;
     struct retry_end end = killed(15);
     end.killer = RETRY_OPERATOR;
@@ -177,7 +178,7 @@ static void cancelled_by_the_operator_is_terminated(void **state) {
        "operator");
 }
 
-static void cancel_after_landing_comes_too_late(void **state) {
+static void a_set_that_landed_cannot_be_cancelled(void **state) {
     (void)state;
     struct retry_end end = killed(15);
     end.killer = RETRY_OPERATOR;
@@ -185,7 +186,7 @@ static void cancel_after_landing_comes_too_late(void **state) {
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_DONE, "ok");
 }
 
-static void rollback_abandons(void **state) {
+static void a_job_stopped_by_a_rollback_is_abandoned(void **state) {
     (void)state;
     struct retry_end end = killed(1);
     end.killer = RETRY_ROLLBACK;
@@ -193,7 +194,7 @@ static void rollback_abandons(void **state) {
        "rollback");
 }
 
-static void timeout_is_a_failure_of_its_own_name(void **state) {
+static void a_timeout_is_a_failure_with_its_own_reason(void **state) {
     (void)state;
     struct retry_end end = killed(15);
     end.timed_out = true;
@@ -206,7 +207,7 @@ static void timeout_is_a_failure_of_its_own_name(void **state) {
        "timeout");
 }
 
-static void command_is_retried_as_often_as_it_says(void **state) {
+static void a_command_is_retried_as_often_as_requested(void **state) {
     (void)state;
     struct retry_limits limits = change_limits();
     limits.retries = 2;
@@ -221,7 +222,7 @@ static void command_is_retried_as_often_as_it_says(void **state) {
        STATE_FAILED, "exit-1");
 }
 
-static void own_list_of_waits_is_followed_to_the_second(void **state) {
+static void a_list_of_delays_is_followed_to_the_second(void **state) {
     (void)state;
     const uint32_t waits[] = {15, 60};
     struct retry_limits limits = change_limits();
@@ -239,7 +240,7 @@ static void own_list_of_waits_is_followed_to_the_second(void **state) {
        STATE_FAILED, "exit-1");
 }
 
-static void temporary_code_ends_a_run_without_retries(void **state) {
+static void a_temporary_exit_code_ends_a_run_without_retries(void **state) {
     (void)state;
     struct retry_limits limits = change_limits();
     limits.temp_ends = true;
@@ -250,7 +251,7 @@ static void temporary_code_ends_a_run_without_retries(void **state) {
     is(after(end, (struct retry_counts){0}, limits), STATE_PENDING, "temp");
 }
 
-static void at_most_once_is_never_started_again(void **state) {
+static void an_at_most_once_job_is_never_started_again(void **state) {
     (void)state;
     struct retry_limits limits = change_limits();
     limits.at_most_once = true;
@@ -304,7 +305,7 @@ an_attempt_that_cannot_be_executed_fails_with_a_reason(void **state) {
     assert_true(v.alarm);
 }
 
-static void status_line_wins_over_the_exit_status(void **state) {
+static void the_status_line_overrides_the_exit_status(void **state) {
     (void)state;
     struct retry_counts none = {0};
     struct retry_end end = exited(1);
@@ -323,7 +324,7 @@ static void status_line_wins_over_the_exit_status(void **state) {
     is(after(end, none, limits), STATE_FAILED, "failed");
 }
 
-static void incomplete_comes_again_without_being_counted(void **state) {
+static void an_incomplete_job_is_restarted_without_being_counted(void **state) {
     (void)state;
     struct retry_counts some = {.temps = 3, .fails = 1};
     struct retry_end end = exited(0);
@@ -387,29 +388,30 @@ int main(void) {
         cmocka_unit_test(exit_status_zero_is_done),
         cmocka_unit_test(exit_codes_75_and_111_are_temporary),
         cmocka_unit_test(
-            hundred_126_and_127_are_permanent_whatever_retries_say),
+            exit_codes_100_126_and_127_are_permanent_despite_retries),
         cmocka_unit_test(other_codes_and_signals_fail),
-        cmocka_unit_test(temporary_wait_doubles_up_to_ten_minutes),
-        cmocka_unit_test(twentieth_temporary_end_is_the_last),
+        cmocka_unit_test(
+            the_delay_after_temporary_ends_doubles_up_to_ten_minutes),
+        cmocka_unit_test(the_twentieth_temporary_end_is_the_last),
         cmocka_unit_test(temporary_ends_stop_after_a_day),
-        cmocka_unit_test(third_crash_fails_and_calls_the_operator),
-        cmocka_unit_test(a_restart_of_the_server_counts_as_no_failure),
-        cmocka_unit_test(recovered_job_that_landed_is_done),
-        cmocka_unit_test(stopping_the_daemon_counts_as_nothing),
-        cmocka_unit_test(cancelled_by_the_operator_is_terminated),
-        cmocka_unit_test(cancel_after_landing_comes_too_late),
-        cmocka_unit_test(rollback_abandons),
-        cmocka_unit_test(timeout_is_a_failure_of_its_own_name),
-        cmocka_unit_test(command_is_retried_as_often_as_it_says),
-        cmocka_unit_test(own_list_of_waits_is_followed_to_the_second),
-        cmocka_unit_test(temporary_code_ends_a_run_without_retries),
-        cmocka_unit_test(at_most_once_is_never_started_again),
+        cmocka_unit_test(the_third_crash_fails_and_raises_an_alarm),
+        cmocka_unit_test(a_restart_of_the_server_does_not_count_as_a_failure),
+        cmocka_unit_test(a_recovered_job_that_landed_is_done),
+        cmocka_unit_test(stopping_the_server_does_not_count_as_a_failure),
+        cmocka_unit_test(a_job_cancelled_by_the_operator_is_terminated),
+        cmocka_unit_test(a_set_that_landed_cannot_be_cancelled),
+        cmocka_unit_test(a_job_stopped_by_a_rollback_is_abandoned),
+        cmocka_unit_test(a_timeout_is_a_failure_with_its_own_reason),
+        cmocka_unit_test(a_command_is_retried_as_often_as_requested),
+        cmocka_unit_test(a_list_of_delays_is_followed_to_the_second),
+        cmocka_unit_test(a_temporary_exit_code_ends_a_run_without_retries),
+        cmocka_unit_test(an_at_most_once_job_is_never_started_again),
         cmocka_unit_test(an_attempt_that_never_started_is_not_counted),
         cmocka_unit_test(an_attempt_of_a_locked_job_is_left_alone),
         cmocka_unit_test(
             an_attempt_that_cannot_be_executed_fails_with_a_reason),
-        cmocka_unit_test(status_line_wins_over_the_exit_status),
-        cmocka_unit_test(incomplete_comes_again_without_being_counted),
+        cmocka_unit_test(the_status_line_overrides_the_exit_status),
+        cmocka_unit_test(an_incomplete_job_is_restarted_without_being_counted),
         cmocka_unit_test(every_end_has_a_legal_step),
     };
     return cmocka_run_group_tests_name("retry", tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 static const struct wall now = {INT64_C(1700000000) * NS_PER_S};
 
-static struct retry_landing said(const char *line) {
+static struct retry_landing landing_of(const char *line) {
     return (struct retry_landing){.said = land_verdict_parse(span_of(line)),
                                   .is_silent = line[0] == '\0'};
 }
@@ -32,83 +32,86 @@ static void is(struct retry_verdict verdict, enum job_state to,
 
 /* ---- one landing --------------------------------------------------------- */
 
-static void what_a_landing_said_is_its_verdict(void **state) {
+static void the_status_line_of_a_landing_is_its_verdict(void **state) {
     (void)state;
-    is(after(said("done abc"), exited(0)), STATE_DONE, "ok", "abc");
-    is(after(said("already-landed abc"), exited(0)), STATE_DONE,
+    is(after(landing_of("done abc"), exited(0)), STATE_DONE, "ok", "abc");
+    is(after(landing_of("already-landed abc"), exited(0)), STATE_DONE,
        "already-landed", "abc");
-    is(after(said("conflict a b"), exited(0)), STATE_FAILED, "conflict", "a b");
-    is(after(said("permanent no such file"), exited(0)), STATE_FAILED, "perm",
-       "no such file");
+    is(after(landing_of("conflict a b"), exited(0)), STATE_FAILED, "conflict",
+       "a b");
+    is(after(landing_of("permanent no such file"), exited(0)), STATE_FAILED,
+       "perm", "no such file");
 }
 
 static void a_failure_has_a_reason_that_life_def_knows(void **state) {
     (void)state;
-    is(after(said("failed check-failed make broke"), exited(0)), STATE_FAILED,
-       "check-failed", "make broke");
-    is(after(said("failed whatever make broke"), exited(0)), STATE_FAILED,
+    is(after(landing_of("failed check-failed make broke"), exited(0)),
+       STATE_FAILED, "check-failed", "make broke");
+    is(after(landing_of("failed whatever make broke"), exited(0)), STATE_FAILED,
        "failed", "whatever make broke");
 }
 
-static void a_target_that_is_unavailable_costs_no_try(void **state) {
+static void an_unavailable_target_does_not_count_as_an_attempt(void **state) {
     (void)state;
     struct retry_verdict verdict =
-        after(said("unavailable no such branch"), exited(0));
+        after(landing_of("unavailable no such branch"), exited(0));
     is(verdict, STATE_PENDING, "unavailable", "no such branch");
     assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
 }
 
 static void a_temporary_end_is_tried_again(void **state) {
     (void)state;
-    struct retry_verdict verdict = after(said("temporary locked"), exited(0));
+    struct retry_verdict verdict =
+        after(landing_of("temporary locked"), exited(0));
     is(verdict, STATE_PENDING, "temp", "locked");
     assert_int_equal(verdict.temps, 1);
     assert_true(verdict.not_before.ns > now.ns);
 }
 
-static void a_landing_that_said_nothing_crashed(void **state) {
+static void a_landing_without_a_status_line_has_crashed(void **state) {
     (void)state;
     struct retry_end killed = {
         .result = RETRY_RAN, .exit_code = -1, .signal = 9};
-    is(after(said(""), exited(1)), STATE_PENDING, "crash",
+    is(after(landing_of(""), exited(1)), STATE_PENDING, "crash",
        "the landing exited with 1 and reported nothing");
-    is(after(said(""), killed), STATE_PENDING, "crash",
+    is(after(landing_of(""), killed), STATE_PENDING, "crash",
        "the landing was killed by signal 9");
 }
 
 static void
 a_term_from_outside_cancels_unless_the_scheduler_stops(void **state) {
     (void)state;
-    struct retry_landing stopped = said("stopped");
+    struct retry_landing stopped = landing_of("stopped");
     is(after(stopped, exited(102)), STATE_TERMINATED, "operator",
        "its process was sent TERM");
     stopped.is_stopping = true;
     assert_int_equal(after(stopped, exited(102)).to, STATE_PENDING);
 }
 
-static void whoever_asked_for_the_end_decides(void **state) {
+static void the_verdict_depends_on_who_requested_the_end(void **state) {
     (void)state;
     struct retry_end end = exited(103);
     end.killer = RETRY_ROLLBACK;
-    assert_int_equal(after(said("stopped"), end).to, STATE_ABANDONED);
+    assert_int_equal(after(landing_of("stopped"), end).to, STATE_ABANDONED);
     end.killer = RETRY_OPERATOR;
-    assert_int_equal(after(said("stopped"), end).to, STATE_TERMINATED);
+    assert_int_equal(after(landing_of("stopped"), end).to, STATE_TERMINATED);
 }
 
-static void what_the_target_says_comes_before_all(void **state) {
+static void the_state_of_the_target_overrides_everything_else(void **state) {
     (void)state;
     struct retry_end end = exited(1);
     end.landed = true;
     end.killer = RETRY_OPERATOR;
-    is(after(said(""), end), STATE_DONE, "already-landed", "");
+    is(after(landing_of(""), end), STATE_DONE, "already-landed", "");
 }
 
 static void only_an_end_without_a_verdict_is_unclear(void **state) {
     (void)state;
     struct retry_end end = exited(0), found = {.result = RETRY_RECOVERED},
                      not_run = {.result = RETRY_NOT_NOW};
-    struct retry_landing silent = said(""), stopped = said("stopped"),
-                         done = said("done abc");
+    struct retry_landing silent = landing_of(""),
+                         stopped = landing_of("stopped"),
+                         done = landing_of("done abc");
     assert_true(retry_landing_is_unclear(&silent, &end));
     assert_true(retry_landing_is_unclear(&stopped, &end));
     assert_true(retry_landing_is_unclear(&done, &found));
@@ -128,8 +131,8 @@ static int setup(void **state) {
     return 0;
 }
 
-static struct retry_verdict of(size_t which, enum job_state to,
-                               const char *reason, const char *line) {
+static struct retry_verdict carried(size_t which, enum job_state to,
+                                    const char *reason, const char *line) {
     struct retry_verdict whole = retry_verdict_make(to, reason, SPAN(""));
     return retry_of_carried(sets, COUNT(sets), which, &whole, span_of(line));
 }
@@ -137,40 +140,42 @@ static struct retry_verdict of(size_t which, enum job_state to,
 static void each_set_is_done_with_its_own_commit(void **state) {
     (void)state;
     const char *line = "f3 C1:a1 C2:b2";
-    is(of(0, STATE_DONE, "ok", line), STATE_DONE, "ok", "a1");
-    is(of(1, STATE_DONE, "ok", line), STATE_DONE, "ok", "b2");
-    is(of(2, STATE_DONE, "ok", line), STATE_DONE, "ok", "");
-    is(of(0, STATE_DONE, "ok", "f3"), STATE_DONE, "ok", "f3");
+    is(carried(0, STATE_DONE, "ok", line), STATE_DONE, "ok", "a1");
+    is(carried(1, STATE_DONE, "ok", line), STATE_DONE, "ok", "b2");
+    is(carried(2, STATE_DONE, "ok", line), STATE_DONE, "ok", "");
+    is(carried(0, STATE_DONE, "ok", "f3"), STATE_DONE, "ok", "f3");
 }
 
 static void
-the_set_to_blame_fails_with_the_reason_others_with_it(void **state) {
+the_set_at_fault_fails_with_its_reason_and_fails_the_others(void **state) {
     (void)state;
-    is(of(1, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED, "conflict",
-       "a.c");
-    is(of(0, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED, "group-failed",
-       "C2 of its group did not land: conflict: a.c");
-    is(of(0, STATE_FAILED, "policy", "nobody: x"), STATE_FAILED, "policy", "");
+    is(carried(1, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED,
+       "conflict", "a.c");
+    is(carried(0, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED,
+       "group-failed", "C2 of its group did not land: conflict: a.c");
+    is(carried(0, STATE_FAILED, "policy", "nobody: x"), STATE_FAILED, "policy",
+       "");
 }
 
 static void a_cancelled_set_fails_the_others(void **state) {
     (void)state;
     sets[1].killer = RETRY_OPERATOR;
-    is(of(1, STATE_TERMINATED, "operator", ""), STATE_TERMINATED, "operator",
-       "");
-    is(of(2, STATE_TERMINATED, "operator", ""), STATE_FAILED, "group-failed",
-       "C2 of its group was cancelled");
+    is(carried(1, STATE_TERMINATED, "operator", ""), STATE_TERMINATED,
+       "operator", "");
+    is(carried(2, STATE_TERMINATED, "operator", ""), STATE_FAILED,
+       "group-failed", "C2 of its group was cancelled");
 }
 
-static void sets_that_a_rollback_did_not_want_wait_again(void **state) {
+static void sets_that_a_rollback_did_not_stop_wait_again(void **state) {
     (void)state;
     sets[0].killer = RETRY_ROLLBACK;
-    assert_int_equal(of(0, STATE_ABANDONED, "rollback", "").to,
+    assert_int_equal(carried(0, STATE_ABANDONED, "rollback", "").to,
                      STATE_ABANDONED);
-    is(of(2, STATE_ABANDONED, "rollback", ""), STATE_PENDING, "returned", "");
+    is(carried(2, STATE_ABANDONED, "rollback", ""), STATE_PENDING, "returned",
+       "");
 }
 
-static void a_set_alone_has_the_verdict_of_its_attempt(void **state) {
+static void a_single_set_has_the_verdict_of_its_attempt(void **state) {
     (void)state;
     struct retry_verdict whole =
         retry_verdict_make(STATE_DONE, "ok", SPAN("C1:a1"));
@@ -181,20 +186,20 @@ static void a_set_alone_has_the_verdict_of_its_attempt(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        T(what_a_landing_said_is_its_verdict),
+        T(the_status_line_of_a_landing_is_its_verdict),
         T(a_failure_has_a_reason_that_life_def_knows),
-        T(a_target_that_is_unavailable_costs_no_try),
+        T(an_unavailable_target_does_not_count_as_an_attempt),
         T(a_temporary_end_is_tried_again),
-        T(a_landing_that_said_nothing_crashed),
+        T(a_landing_without_a_status_line_has_crashed),
         T(a_term_from_outside_cancels_unless_the_scheduler_stops),
-        T(whoever_asked_for_the_end_decides),
-        T(what_the_target_says_comes_before_all),
+        T(the_verdict_depends_on_who_requested_the_end),
+        T(the_state_of_the_target_overrides_everything_else),
         T(only_an_end_without_a_verdict_is_unclear),
-        T(a_set_alone_has_the_verdict_of_its_attempt),
+        T(a_single_set_has_the_verdict_of_its_attempt),
         T(each_set_is_done_with_its_own_commit),
-        T(the_set_to_blame_fails_with_the_reason_others_with_it),
+        T(the_set_at_fault_fails_with_its_reason_and_fails_the_others),
         T(a_cancelled_set_fails_the_others),
-        T(sets_that_a_rollback_did_not_want_wait_again),
+        T(sets_that_a_rollback_did_not_stop_wait_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

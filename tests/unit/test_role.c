@@ -12,7 +12,8 @@
 
 #include "os/fifo.h"
 
-static void a_row_is_complete_and_its_name_fits_a_file(void **state) {
+static void
+each_row_is_complete_and_its_name_is_a_valid_file_name(void **state) {
     (void)state;
     for (const struct role *const *role = serve_roles; *role; role++) {
         const struct role_engine *engine = (*role)->engine;
@@ -28,7 +29,7 @@ static void a_row_is_complete_and_its_name_fits_a_file(void **state) {
     }
 }
 
-static void a_role_is_found_by_its_name_alone(void **state) {
+static void a_role_is_found_by_its_name(void **state) {
     (void)state;
     for (const struct role *const *role = serve_roles; *role; role++)
         assert_ptr_equal(role_find(serve_roles, (*role)->name), *role);
@@ -36,7 +37,7 @@ static void a_role_is_found_by_its_name_alone(void **state) {
     assert_null(role_find(serve_roles, ""));
 }
 
-static void each_waiting_job_is_taken_on_by_one_role(void **state) {
+static void each_waiting_state_belongs_to_one_role(void **state) {
     (void)state;
     for (enum job_state at = STATE_QUEUED; at < STATE_EXECUTING; at++) {
         unsigned count = 0;
@@ -57,7 +58,7 @@ static void all_roles_but_the_prequeue_read_the_registry(void **state) {
         assert_int_equal((*role)->reads_registry, *role != &prequeue_role);
 }
 
-static void roles_of_one_engine_follow_each_other(void **state) {
+static void roles_of_one_engine_are_adjacent(void **state) {
     (void)state;
     for (size_t i = 0; serve_roles[i]; i++)
         for (size_t k = i + 1; serve_roles[k]; k++)
@@ -89,11 +90,12 @@ static void a_write_triggers_the_roles_that_read_the_registry(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_complete_and_its_name_fits_a_file),
-        cmocka_unit_test(a_role_is_found_by_its_name_alone),
-        cmocka_unit_test(each_waiting_job_is_taken_on_by_one_role),
+        cmocka_unit_test(
+            each_row_is_complete_and_its_name_is_a_valid_file_name),
+        cmocka_unit_test(a_role_is_found_by_its_name),
+        cmocka_unit_test(each_waiting_state_belongs_to_one_role),
         cmocka_unit_test(all_roles_but_the_prequeue_read_the_registry),
-        cmocka_unit_test(roles_of_one_engine_follow_each_other),
+        cmocka_unit_test(roles_of_one_engine_are_adjacent),
         cmocka_unit_test(a_write_triggers_the_roles_that_read_the_registry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

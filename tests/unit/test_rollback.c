@@ -73,7 +73,7 @@ static void answer(struct rollback *rollback,
 
 /* The plan, such as "C1 revert, C2 stop", or the reason and the detail of a
  * refusal. */
-static const char *taken(const char *ids, size_t sets_max, bool files) {
+static const char *plan_of(const char *ids, size_t sets_max, bool files) {
     static char out[2000];
     struct span primaries[8], rest = span_of(ids);
     size_t count = 0;
@@ -109,16 +109,16 @@ static const char *taken(const char *ids, size_t sets_max, bool files) {
 
 /* ---- the closure --------------------------------------------------------- */
 
-static void dependents_go_along_at_any_depth(void **state) {
+static void dependents_are_included_at_any_depth(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_DONE},
           {"C3", "C2", STATE_EXECUTING}, {"C4", "C2 C1", STATE_STAGED},
           {"C5", "C4", STATE_QUEUED}, {"C6", "", STATE_DONE});
-    assert_string_equal(taken("C1", 0, false),
+    assert_string_equal(plan_of("C1", 0, false),
                         "C1 revert,  C2 revert,  C4 abandon,   C3 stop,   C5 "
                         "abandon");
-    assert_string_equal(taken("C3", 0, false), "C3 stop");
-    assert_string_equal(taken("C2 C6", 0, false),
+    assert_string_equal(plan_of("C3", 0, false), "C3 stop");
+    assert_string_equal(plan_of("C2 C6", 0, false),
                         "C2 revert, C6 revert,  C3 stop,  C4 abandon,   C5 "
                         "abandon");
 }
@@ -128,29 +128,29 @@ static void a_failed_job_ends_its_branch_of_dependents(void **state) {
     GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_FAILED},
           {"C3", "C2", STATE_DONE}, {"C4", "C1", STATE_TERMINATED},
           {"C5", "C1", STATE_DONE, .by = "R0"});
-    assert_string_equal(taken("C1", 0, false),
+    assert_string_equal(plan_of("C1", 0, false),
                         "C1 revert,  C2 nothing,  C4 nothing,  C5 nothing");
 }
 
-static void commands_that_wait_are_abandoned_others_passed(void **state) {
+static void waiting_commands_are_abandoned_and_others_skipped(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE}, {"j1", "C1", STATE_DONE, .kind = JOB_COMMAND},
           {"j2", "C1", STATE_PENDING, .kind = JOB_COMMAND},
           {"C3", "j1", STATE_DONE});
-    assert_string_equal(taken("C1", 0, false),
+    assert_string_equal(plan_of("C1", 0, false),
                         "C1 revert,  j1 stays,  j2 abandon,   C3 revert");
 }
 
-static void later_sets_on_the_same_file_go_along_when_asked(void **state) {
+static void later_sets_on_the_same_file_are_included_on_request(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE, .files = "ab"},
           {"C2", "", STATE_DONE, .files = "b"},
           {"C3", "C2", STATE_DONE, .files = "z"},
           {"C4", "", STATE_DONE, .files = "x"});
-    assert_string_equal(taken("C1", 0, false), "C1 revert");
-    assert_string_equal(taken("C1", 0, true),
+    assert_string_equal(plan_of("C1", 0, false), "C1 revert");
+    assert_string_equal(plan_of("C1", 0, true),
                         "C1 revert,  C2 revert,   C3 revert");
-    assert_string_equal(taken("C2", 0, true), "C2 revert,  C3 revert");
+    assert_string_equal(plan_of("C2", 0, true), "C2 revert,  C3 revert");
 }
 
 /* ---- verdicts ------------------------------------------------------------ */
@@ -158,24 +158,24 @@ static void later_sets_on_the_same_file_go_along_when_asked(void **state) {
 static void unknown_ids_are_named(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE});
-    assert_string_equal(taken("C1 C9", 0, false), "rb-unknown: no job 'C9'");
+    assert_string_equal(plan_of("C1 C9", 0, false), "rb-unknown: no job 'C9'");
 }
 
-static void one_target_at_a_time(void **state) {
+static void a_rollback_has_only_one_target(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE}, {"C2", "", STATE_DONE, .target = "site"},
           {"C3", "C1", STATE_DONE, .target = "site"}, {"C4", "", STATE_DONE},
           {"C5", "C4", STATE_STAGED, .target = "site"},
           {"j1", "", STATE_DONE, .kind = JOB_COMMAND});
     assert_string_equal(
-        taken("C4 C2", 0, false),
+        plan_of("C4 C2", 0, false),
         "rb-target: 'C2' belongs to target 'site', this rollback to 'main': "
         "submit a rollback for each target");
-    assert_string_equal(taken("C1", 0, false),
+    assert_string_equal(plan_of("C1", 0, false),
                         "rb-target: 'C3' of target 'site' depends on what is "
                         "to be rolled back: roll it back first");
-    assert_string_equal(taken("C4", 0, false), "C4 revert,  C5 abandon");
-    assert_string_equal(taken("j1", 0, false),
+    assert_string_equal(plan_of("C4", 0, false), "C4 revert,  C5 abandon");
+    assert_string_equal(plan_of("j1", 0, false),
                         "rb-target: 'j1' is a command: only change sets can "
                         "be rolled back");
 }
@@ -183,7 +183,7 @@ static void one_target_at_a_time(void **state) {
 static void a_rollback_with_nothing_left_says_so(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
-    assert_string_equal(taken("C1 C2", 0, false),
+    assert_string_equal(plan_of("C1 C2", 0, false),
                         "rb-nothing: nothing to roll back: 'C1' is failed, "
                         "'C2' is already rolled back by 'R7'");
 }
@@ -192,17 +192,17 @@ static void too_many_sets_are_listed(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_DONE},
           {"C3", "C1", STATE_FAILED});
-    assert_string_equal(taken("C1", 2, false),
+    assert_string_equal(plan_of("C1", 2, false),
                         "C1 revert,  C2 revert,  C3 nothing");
-    assert_non_null(strstr(taken("C1", 1, false),
+    assert_non_null(strstr(plan_of("C1", 1, false),
                            "rb-too-large: 2 sets with 2 files would be "
                            "rolled back; the limits are 1 sets"));
-    assert_non_null(strstr(taken("C1", 1, false), "C1 C2"));
+    assert_non_null(strstr(plan_of("C1", 1, false), "C1 C2"));
 }
 
 /* ---- the plan ------------------------------------------------------------ */
 
-static void a_plan_reads_back(void **state) {
+static void a_plan_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     const struct rollback_entry entries[] = {{7, STATE_QUEUED, false},
                                              {12, STATE_DONE, true}};
@@ -227,7 +227,7 @@ static void a_plan_reads_back(void **state) {
     arena_clear(&arena);
 }
 
-static void phases_have_words(void **state) {
+static void words_of_phases_are_parsed(void **state) {
     (void)state;
     enum rollback_phase phase;
     for (int i = ROLLBACK_STOPPING; i <= ROLLBACK_UNDONE; i++) {
@@ -298,7 +298,8 @@ static struct retry_verdict end_of(enum rollback_verdict why, bool has_members,
     return verdict;
 }
 
-static void a_rollback_that_cannot_go_on_ends_with_its_verdict(void **state) {
+static void
+a_rollback_that_cannot_continue_ends_with_its_verdict(void **state) {
     (void)state;
     struct retry_verdict verdict =
         end_of(ROLLBACK_TOO_LARGE, false, RETRY_NOBODY);
@@ -312,14 +313,14 @@ static void a_rollback_that_cannot_go_on_ends_with_its_verdict(void **state) {
     assert_string_equal(verdict.reason, "ok");
 }
 
-static void whoever_asked_a_rollback_to_end_decides_how(void **state) {
+static void the_end_of_a_rollback_depends_on_who_requested_it(void **state) {
     (void)state;
     assert_int_equal(end_of(ROLLBACK_GO, true, RETRY_OPERATOR).to,
                      STATE_TERMINATED);
     assert_int_equal(end_of(ROLLBACK_GO, true, RETRY_STOP).to, STATE_PENDING);
 }
 
-static void a_walk_meets_each_number_once(void **state) {
+static void a_walk_visits_each_number_once(void **state) {
     (void)state;
     struct walk walk = WALK_INIT;
     size_t at;
@@ -341,22 +342,22 @@ static void a_walk_meets_each_number_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dependents_go_along_at_any_depth),
+        cmocka_unit_test(dependents_are_included_at_any_depth),
         cmocka_unit_test(a_failed_job_ends_its_branch_of_dependents),
-        cmocka_unit_test(commands_that_wait_are_abandoned_others_passed),
-        cmocka_unit_test(later_sets_on_the_same_file_go_along_when_asked),
+        cmocka_unit_test(waiting_commands_are_abandoned_and_others_skipped),
+        cmocka_unit_test(later_sets_on_the_same_file_are_included_on_request),
         cmocka_unit_test(unknown_ids_are_named),
-        cmocka_unit_test(one_target_at_a_time),
+        cmocka_unit_test(a_rollback_has_only_one_target),
         cmocka_unit_test(a_rollback_with_nothing_left_says_so),
         cmocka_unit_test(too_many_sets_are_listed),
-        cmocka_unit_test(a_plan_reads_back),
-        cmocka_unit_test(phases_have_words),
+        cmocka_unit_test(a_plan_is_parsed_as_it_was_formatted),
+        cmocka_unit_test(words_of_phases_are_parsed),
         cmocka_unit_test(members_of_an_open_rollback_keep_their_place),
         cmocka_unit_test(an_undone_rollback_returns_members_to_where_they_were),
         cmocka_unit_test(a_rollback_abandons_then_stops_then_reverts),
-        cmocka_unit_test(a_rollback_that_cannot_go_on_ends_with_its_verdict),
-        cmocka_unit_test(whoever_asked_a_rollback_to_end_decides_how),
-        cmocka_unit_test(a_walk_meets_each_number_once),
+        cmocka_unit_test(a_rollback_that_cannot_continue_ends_with_its_verdict),
+        cmocka_unit_test(the_end_of_a_rollback_depends_on_who_requested_it),
+        cmocka_unit_test(a_walk_visits_each_number_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include "os/features.h"
 #include "os/sandbox.h"
 
-enum { FINE = 0, CANNOT_ENTER = 50 };
+enum { OK = 0, CANNOT_ENTER = 50 };
 
 /* Runs `inside` in a sandboxed child and returns its exit status. */
 static int in_sandbox(const struct sandbox *sandbox, int (*inside)(void)) {
@@ -39,35 +39,35 @@ static void need(enum sandbox_part part) {
         test_skip(report.text);
 }
 
-static int keeps_a_promise(void) {
+static int does_allowed_operations(void) {
     char *memory = malloc(1 << 20);
     if (memory == NULL)
         return 1;
     memset(memory, 'x', 1 << 20);
     free(memory);
     int fd = dup(1);
-    return fd < 0 ? 2 : close(fd) < 0 ? 3 : FINE;
+    return fd < 0 ? 2 : close(fd) < 0 ? 3 : OK;
 }
 
 static void allowed_operations_still_work_in_the_sandbox(void **state) {
     (void)state;
     struct sandbox sandbox = {.cpu_s = 60};
-    assert_int_equal(in_sandbox(&sandbox, keeps_a_promise), FINE);
+    assert_int_equal(in_sandbox(&sandbox, does_allowed_operations), OK);
 }
 
 static int opens_files(void) {
     int fd = open("/etc/passwd", O_RDONLY);
-    return fd < 0 ? FINE : 1;
+    return fd < 0 ? OK : 1;
 }
 
 static void no_file_can_be_opened(void **state) {
     (void)state;
     need(SANDBOX_SECCOMP);
     struct sandbox sandbox = {0};
-    assert_int_equal(in_sandbox(&sandbox, opens_files), FINE);
+    assert_int_equal(in_sandbox(&sandbox, opens_files), OK);
 }
 
-static int makes_new_things(void) {
+static int does_forbidden_operations(void) {
     if (socket(AF_INET, SOCK_STREAM, 0) >= 0)
         return 1;
     if (fork() >= 0)
@@ -80,14 +80,14 @@ static int makes_new_things(void) {
         mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0)
         return 4;
-    return mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0 ? FINE : 5;
+    return mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0 ? OK : 5;
 }
 
-static void no_socket_process_or_program_can_be_had(void **state) {
+static void no_socket_process_or_program_can_be_created(void **state) {
     (void)state;
     need(SANDBOX_SECCOMP);
     struct sandbox sandbox = {0};
-    assert_int_equal(in_sandbox(&sandbox, makes_new_things), FINE);
+    assert_int_equal(in_sandbox(&sandbox, does_forbidden_operations), OK);
 }
 
 static char inside_path[4096], outside_path[4096];
@@ -98,7 +98,7 @@ static int reads_only_what_is_given(void) {
         return 1;
     if (open(inside_path, O_RDWR) >= 0)
         return 2;
-    return open(outside_path, O_RDONLY) >= 0 ? 3 : FINE;
+    return open(outside_path, O_RDONLY) >= 0 ? 3 : OK;
 }
 
 static void touch(const char *path) {
@@ -119,13 +119,13 @@ static void landlock_lets_only_given_directories_be_read(void **state) {
     touch(outside_path);
     const char *const readable[] = {dir, NULL};
     struct sandbox sandbox = {.readable = readable, .file_bytes = 1 << 20};
-    assert_int_equal(in_sandbox(&sandbox, reads_only_what_is_given), FINE);
+    assert_int_equal(in_sandbox(&sandbox, reads_only_what_is_given), OK);
 }
 
-static int takes_much_memory(void) {
+static int allocates_too_much(void) {
     return mmap(NULL, (size_t)4 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
                 -1, 0) == MAP_FAILED
-               ? FINE
+               ? OK
                : 1;
 }
 
@@ -134,17 +134,17 @@ static void memory_is_limited(void **state) {
     struct rlimit limit;
     getrlimit(RLIMIT_AS, &limit);
 #if defined __SANITIZE_ADDRESS__
-    test_skip("the address sanitizer maps more than any limit");
+    test_skip("the address sanitizer maps more memory than the limit");
 #endif
     struct sandbox sandbox = {.memory_bytes = (uint64_t)1 << 30};
-    assert_int_equal(in_sandbox(&sandbox, takes_much_memory), FINE);
+    assert_int_equal(in_sandbox(&sandbox, allocates_too_much), OK);
 }
 
 static int file_fd;
 
 static int writes_a_file(void) {
     signal(SIGXFSZ, SIG_IGN);
-    return write(file_fd, "x", 1) < 0 && errno == EFBIG ? FINE : 1;
+    return write(file_fd, "x", 1) < 0 && errno == EFBIG ? OK : 1;
 }
 
 static void files_cannot_grow(void **state) {
@@ -153,7 +153,7 @@ static void files_cannot_grow(void **state) {
     snprintf(path, sizeof path, "%s/grows", test_dir());
     file_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     struct sandbox sandbox = {.file_bytes = 0};
-    assert_int_equal(in_sandbox(&sandbox, writes_a_file), FINE);
+    assert_int_equal(in_sandbox(&sandbox, writes_a_file), OK);
     close(file_fd);
 }
 
@@ -163,14 +163,14 @@ static int burns_time(void) {
     return 1;
 }
 
-static void time_is_limited(void **state) {
+static void cpu_time_is_limited(void **state) {
     (void)state;
     struct sandbox sandbox = {.cpu_s = 1};
     int status = in_sandbox(&sandbox, burns_time);
     assert_true(status == 128 + SIGXCPU || status == 128 + SIGKILL);
 }
 
-static void report_names_every_part(void **state) {
+static void the_report_names_every_part(void **state) {
     (void)state;
     struct sandbox_report report;
     sandbox_probe(&report);
@@ -180,7 +180,7 @@ static void report_names_every_part(void **state) {
     assert_non_null(strstr(report.text, "limits"));
 }
 
-static void each_feature_has_a_sentence(void **state) {
+static void each_feature_has_a_description(void **state) {
     (void)state;
     struct feature features[FEATURES_MAX];
     size_t count = features_probe("", features);
@@ -199,13 +199,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allowed_operations_still_work_in_the_sandbox),
         cmocka_unit_test(no_file_can_be_opened),
-        cmocka_unit_test(no_socket_process_or_program_can_be_had),
+        cmocka_unit_test(no_socket_process_or_program_can_be_created),
         cmocka_unit_test(landlock_lets_only_given_directories_be_read),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(files_cannot_grow),
-        cmocka_unit_test(time_is_limited),
-        cmocka_unit_test(report_names_every_part),
-        cmocka_unit_test(each_feature_has_a_sentence),
+        cmocka_unit_test(cpu_time_is_limited),
+        cmocka_unit_test(the_report_names_every_part),
+        cmocka_unit_test(each_feature_has_a_description),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static unsigned settle(struct wall *ret_next) {
             return turns;
         store_turn(store);
     }
-    fail_msg("it never comes to rest");
+    fail_msg("the scheduler does not become idle");
     return 0;
 }
 
@@ -120,7 +120,7 @@ static void end_one(void) {
     scheduler_ended(scheduler, &end);
 }
 
-static void nobody_looks_at_them_before_their_time(void **state) {
+static void jobs_are_not_looked_at_before_their_time(void **state) {
     struct wall next;
     (void)state;
     settle(&next);
@@ -130,7 +130,8 @@ static void nobody_looks_at_them_before_their_time(void **state) {
     assert_int_equal(waiting_for_a_time(), JOBS);
 }
 
-static void those_that_do_not_start_are_like_others_soon(void **state) {
+static void
+due_jobs_that_cannot_start_yet_become_ordinary_pending_jobs(void **state) {
     struct wall next;
     (void)state;
     settle(&next);
@@ -162,12 +163,13 @@ static void backed_off_jobs_keep_their_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nobody_looks_at_them_before_their_time,
-                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
-            those_that_do_not_start_are_like_others_soon, setup, teardown),
+            jobs_are_not_looked_at_before_their_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            due_jobs_that_cannot_start_yet_become_ordinary_pending_jobs, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(backed_off_jobs_keep_their_order, setup,
                                         teardown),
     };
-    return cmocka_run_group_tests_name("scheduler_due", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("scheduler_backoff", tests, NULL, NULL);
 }

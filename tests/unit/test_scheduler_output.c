@@ -146,7 +146,7 @@ static void an_output_that_was_not_written_is_recorded_as_lost(void **state) {
     expect_detail(LOST);
 }
 
-static void an_attempt_without_output_loses_none(void **state) {
+static void an_attempt_without_output_loses_nothing(void **state) {
     (void)state;
     answer.fd = ends[1];
     end_it("");
@@ -175,7 +175,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             an_output_that_was_not_written_is_recorded_as_lost, setup,
             teardown),
-        cmocka_unit_test_setup_teardown(an_attempt_without_output_loses_none,
+        cmocka_unit_test_setup_teardown(an_attempt_without_output_loses_nothing,
                                         setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

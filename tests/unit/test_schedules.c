@@ -10,7 +10,7 @@ struct rig {
     struct schedule *schedule;
     struct schedule_rule rule;
     int64_t now, boot;
-    struct text told;
+    struct text decided;
 };
 
 static void begin(struct rig *rig, const char *item, int64_t max_shift_s) {
@@ -31,7 +31,7 @@ static void end(struct rig *rig) {
     schedules_free(rig->table);
     repeat_clear(&rig->rule.repeat);
     cron_zone_unref(rig->rule.zone);
-    text_clear(&rig->told);
+    text_clear(&rig->decided);
 }
 
 static struct cron_zone *zone(const char *name) {
@@ -46,22 +46,22 @@ static struct cron_zone *zone(const char *name) {
  * seconds after `from`. */
 static const char *decisions(struct rig *rig, int64_t from) {
     struct schedule_decision one;
-    text_reset(&rig->told);
+    text_reset(&rig->decided);
     while (schedules_decide(rig->table, &one)) {
-        text_addf(&rig->told, "%s%s%d", rig->told.len ? "; " : "",
+        text_addf(&rig->decided, "%s%s%d", rig->decided.len ? "; " : "",
                   one.fires ? "fire " : "", (int)(one.at - from));
         if (!one.fires)
-            text_addf(&rig->told, "..%d x%d", (int)(one.until - from),
+            text_addf(&rig->decided, "..%d x%d", (int)(one.until - from),
                       (int)one.count);
-        text_addf(&rig->told, " %s%s", schedule_reason_word(one.reason),
+        text_addf(&rig->decided, " %s%s", schedule_reason_word(one.reason),
                   one.replaces ? " replaces" : "");
         if (one.to.round)
-            text_addf(&rig->told, " r%u", one.to.round);
+            text_addf(&rig->decided, " r%u", one.to.round);
         if (one.fires)
             schedule_add_live(one.schedule, 1);
         schedules_recorded(rig->table, one.schedule);
     }
-    return text_string(&rig->told);
+    return text_string(&rig->decided);
 }
 
 /* Time passes on both clocks. */
@@ -137,7 +137,7 @@ static void runs_missed_by_a_restart_fire_once_or_are_reported(void **state) {
     end(&rig);
 }
 
-static void centuries_are_one_decision(void **state) {
+static void a_long_absence_is_one_decision(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, "{\"epoch\": {\"period\": 1}}", 2);
@@ -148,7 +148,7 @@ static void centuries_are_one_decision(void **state) {
     end(&rig);
 }
 
-static void overlap_forbids_queues_or_replaces(void **state) {
+static void overlapping_runs_are_skipped_queued_or_replaced(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 0);
@@ -172,7 +172,7 @@ static void overlap_forbids_queues_or_replaces(void **state) {
     end(&rig);
 }
 
-static void a_long_suspension_is_late(void **state) {
+static void runs_missed_by_a_long_suspension_are_late(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 100);
@@ -202,7 +202,7 @@ static void a_clock_set_back_a_little_repeats_nothing(void **state) {
     end(&rig);
 }
 
-static void a_clock_set_far_back_begins_a_round(void **state) {
+static void a_clock_set_back_far_starts_a_new_round(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 100);
@@ -216,7 +216,8 @@ static void a_clock_set_far_back_begins_a_round(void **state) {
 
 /* The clock is set to the year 3010 and back; the schedule must not stay silent
  * for a thousand years. */
-static void a_visit_to_the_future_silences_nobody(void **state) {
+static void
+a_clock_set_far_ahead_and_back_does_not_silence_a_schedule(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig,
@@ -241,7 +242,8 @@ static void a_small_step_forward_loses_nothing(void **state) {
     end(&rig);
 }
 
-static void a_saved_place_ahead_of_now_is_waited_for(void **state) {
+static void
+a_schedule_waits_for_a_saved_place_in_the_near_future(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 100);
@@ -257,7 +259,7 @@ static void a_saved_place_ahead_of_now_is_waited_for(void **state) {
     end(&rig);
 }
 
-static void a_zone_that_moves_forward_fires_what_it_jumped_over(void **state) {
+static void instants_skipped_by_a_change_of_zone_fire_late(void **state) {
     struct rig rig;
     (void)state;
     /* 22:30 is 1000 s ahead in UTC, but was 2600 s ago an hour further east. */
@@ -279,7 +281,7 @@ static void a_zone_that_moves_forward_fires_what_it_jumped_over(void **state) {
     end(&rig);
 }
 
-static void a_zone_that_moves_back_repeats_nothing(void **state) {
+static void a_small_change_of_zone_repeats_nothing(void **state) {
     struct rig rig;
     (void)state;
     /* 22:10 was 200 s ago in UTC, but is 3400 s ahead an hour further west. */
@@ -305,7 +307,7 @@ static void a_zone_that_moves_back_repeats_nothing(void **state) {
 
 /* A change of the zone while no server was running is detected by the recorded
  * offset. */
-static void a_zone_that_moved_during_a_restart_is_noticed(void **state) {
+static void a_change_of_zone_during_a_restart_is_noticed(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, "30 22 * * *", 7200);
@@ -315,7 +317,7 @@ static void a_zone_that_moved_during_a_restart_is_noticed(void **state) {
     end(&rig);
 }
 
-static void an_epoch_item_does_not_care_for_zones(void **state) {
+static void epoch_items_do_not_depend_on_the_zone(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 7200);
@@ -354,7 +356,7 @@ static void offset_and_jitter_delay_without_moving_the_instant(void **state) {
     end(&rig);
 }
 
-static void past_its_deadline_it_need_not_start(void **state) {
+static void a_run_past_its_deadline_is_skipped(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 1000);
@@ -366,7 +368,7 @@ static void past_its_deadline_it_need_not_start(void **state) {
     end(&rig);
 }
 
-static void an_instant_of_both_items_is_one(void **state) {
+static void an_instant_of_two_items_fires_once(void **state) {
     struct rig rig;
     (void)state;
     /* On the 15th and on Wednesdays; 2023-11-15 is both. */
@@ -379,7 +381,7 @@ static void an_instant_of_both_items_is_one(void **state) {
     end(&rig);
 }
 
-static void removing_one_leaves_the_others(void **state) {
+static void removing_a_schedule_leaves_the_others(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, EVERY_TEN, 0);
@@ -397,22 +399,23 @@ int main(void) {
         cmocka_unit_test(each_instant_fires_once_on_time),
         cmocka_unit_test(a_schedule_pauses_until_its_decision_is_recorded),
         cmocka_unit_test(runs_missed_by_a_restart_fire_once_or_are_reported),
-        cmocka_unit_test(centuries_are_one_decision),
-        cmocka_unit_test(overlap_forbids_queues_or_replaces),
-        cmocka_unit_test(a_long_suspension_is_late),
+        cmocka_unit_test(a_long_absence_is_one_decision),
+        cmocka_unit_test(overlapping_runs_are_skipped_queued_or_replaced),
+        cmocka_unit_test(runs_missed_by_a_long_suspension_are_late),
         cmocka_unit_test(a_clock_set_back_a_little_repeats_nothing),
-        cmocka_unit_test(a_clock_set_far_back_begins_a_round),
-        cmocka_unit_test(a_visit_to_the_future_silences_nobody),
+        cmocka_unit_test(a_clock_set_back_far_starts_a_new_round),
+        cmocka_unit_test(
+            a_clock_set_far_ahead_and_back_does_not_silence_a_schedule),
         cmocka_unit_test(a_small_step_forward_loses_nothing),
-        cmocka_unit_test(a_saved_place_ahead_of_now_is_waited_for),
-        cmocka_unit_test(a_zone_that_moves_forward_fires_what_it_jumped_over),
-        cmocka_unit_test(a_zone_that_moves_back_repeats_nothing),
-        cmocka_unit_test(a_zone_that_moved_during_a_restart_is_noticed),
-        cmocka_unit_test(an_epoch_item_does_not_care_for_zones),
+        cmocka_unit_test(a_schedule_waits_for_a_saved_place_in_the_near_future),
+        cmocka_unit_test(instants_skipped_by_a_change_of_zone_fire_late),
+        cmocka_unit_test(a_small_change_of_zone_repeats_nothing),
+        cmocka_unit_test(a_change_of_zone_during_a_restart_is_noticed),
+        cmocka_unit_test(epoch_items_do_not_depend_on_the_zone),
         cmocka_unit_test(offset_and_jitter_delay_without_moving_the_instant),
-        cmocka_unit_test(past_its_deadline_it_need_not_start),
-        cmocka_unit_test(an_instant_of_both_items_is_one),
-        cmocka_unit_test(removing_one_leaves_the_others),
+        cmocka_unit_test(a_run_past_its_deadline_is_skipped),
+        cmocka_unit_test(an_instant_of_two_items_fires_once),
+        cmocka_unit_test(removing_a_schedule_leaves_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

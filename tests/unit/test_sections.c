@@ -28,7 +28,7 @@ static void assert_refused(struct span text, const char *words) {
     assert_non_null(strstr(why.text, words));
 }
 
-static void lines_lose_blanks_at_the_end_and_empty_ones_go(void **state) {
+static void trailing_blanks_and_empty_lines_are_removed(void **state) {
     (void)state;
     struct sections s = parsed(SPAN("\n \n##files \t\r\n a b \t\r\n\n\nc"));
     assert_int_equal(s.count, 1);
@@ -38,7 +38,7 @@ static void lines_lose_blanks_at_the_end_and_empty_ones_go(void **state) {
     assert_true(span_is(s.items[0].lines.items[1], "c"));
 }
 
-static void message_keeps_its_empty_lines(void **state) {
+static void a_message_keeps_its_empty_lines(void **state) {
     (void)state;
     struct sections s = parsed(SPAN("##message\nA\n\n  B\n\n##files\n\nx\n"));
     assert_int_equal(s.items[0].lines.count, 4);
@@ -47,7 +47,7 @@ static void message_keeps_its_empty_lines(void **state) {
     assert_int_equal(s.items[1].lines.count, 1);
 }
 
-static void backslash_shields_a_line(void **state) {
+static void a_backslash_escapes_a_line(void **state) {
     (void)state;
     struct sections s = parsed(SPAN("##files\n\\##x\n\\\\y\n\\\nz\\\n"));
     const struct lines *lines = &s.items[0].lines;
@@ -58,7 +58,7 @@ static void backslash_shields_a_line(void **state) {
     assert_true(span_is(lines->items[3], "z\\"));
 }
 
-static void section_line_may_have_an_argument(void **state) {
+static void a_section_line_may_have_an_argument(void **state) {
     (void)state;
     struct sections s = parsed(SPAN("##precursors-computed   17 \n##x"));
     assert_true(span_is(s.items[0].name, "precursors-computed"));
@@ -67,7 +67,7 @@ static void section_line_may_have_an_argument(void **state) {
     assert_null(sections_find(&s, "y"));
 }
 
-static void junk_is_refused(void **state) {
+static void invalid_text_is_refused(void **state) {
     (void)state;
     assert_refused(SPAN("hello\n##x\n"), "before the first section");
     assert_refused(SPAN("##\n"), "name of a section");
@@ -78,7 +78,7 @@ static void junk_is_refused(void **state) {
     assert_refused(SPAN("##x\n\xff\n"), "UTF-8");
 }
 
-static void formatted_text_parses_to_the_same(void **state) {
+static void a_formatted_text_is_parsed_with_the_same_content(void **state) {
     (void)state;
     static const char *const texts[] = {
         "##a\n\\##b\n\\\\c\n\\\n##message\n\nx\n\n\n\\##y\n##a 1\n", "", "##m",
@@ -100,12 +100,12 @@ static void formatted_text_parses_to_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_lose_blanks_at_the_end_and_empty_ones_go),
-        cmocka_unit_test(message_keeps_its_empty_lines),
-        cmocka_unit_test(backslash_shields_a_line),
-        cmocka_unit_test(section_line_may_have_an_argument),
-        cmocka_unit_test(junk_is_refused),
-        cmocka_unit_test(formatted_text_parses_to_the_same),
+        cmocka_unit_test(trailing_blanks_and_empty_lines_are_removed),
+        cmocka_unit_test(a_message_keeps_its_empty_lines),
+        cmocka_unit_test(a_backslash_escapes_a_line),
+        cmocka_unit_test(a_section_line_may_have_an_argument),
+        cmocka_unit_test(invalid_text_is_refused),
+        cmocka_unit_test(a_formatted_text_is_parsed_with_the_same_content),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

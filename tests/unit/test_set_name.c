@@ -7,7 +7,7 @@
 #define TAI "@400000005f5e10a50a000000"
 #define NAME "C7_" TAI "_4711_build3_BF.200_hot_fix"
 
-static void parts_of_a_name_are_found(void **state) {
+static void the_parts_of_a_name_are_parsed(void **state) {
     (void)state;
     struct set_name name;
     struct refusal why = {0};
@@ -20,7 +20,7 @@ static void parts_of_a_name_are_found(void **state) {
     assert_int_equal(name.sub_priority, 200);
 }
 
-static void parsed_name_is_formatted_back(void **state) {
+static void a_name_is_formatted_as_it_was_parsed(void **state) {
     (void)state;
     static const char *const names[] = {NAME, "a_" TAI "_0_h_DC",
                                         "a.b-c_" TAI "_9999999999_h.x-y_RB",
@@ -34,7 +34,7 @@ static void parsed_name_is_formatted_back(void **state) {
     }
 }
 
-static void wrong_names_are_refused_with_the_part(void **state) {
+static void invalid_names_are_refused_with_the_wrong_part(void **state) {
     (void)state;
     static const struct {
         const char *name, *part;
@@ -68,7 +68,7 @@ static void wrong_names_are_refused_with_the_part(void **state) {
     }
 }
 
-static void name_of_201_bytes_is_refused(void **state) {
+static void a_name_that_is_too_long_is_refused(void **state) {
     (void)state;
     char text[260] = "C7_" TAI "_1_";
     memset(text + strlen(text), 'h', 63);
@@ -83,7 +83,7 @@ static void name_of_201_bytes_is_refused(void **state) {
     assert_false(set_name_parse(span_of(text), &name, NULL));
 }
 
-static void nul_is_no_letter_of_an_id(void **state) {
+static void ids_consist_of_valid_characters_only(void **state) {
     (void)state;
     assert_true(set_csid_is_valid(SPAN("a.-")));
     assert_false(set_csid_is_valid(span_make("a\0b", 3)));
@@ -110,7 +110,7 @@ static struct set_name named(const char *text) {
     return name;
 }
 
-static void keys_sort_as_the_specification_says(void **state) {
+static void keys_sort_as_specified(void **state) {
     (void)state;
     /* Each name sorts before all that follow. */
     static const char *const order[] = {
@@ -166,12 +166,12 @@ static void branch_names_follow_git(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_name_are_found),
-        cmocka_unit_test(parsed_name_is_formatted_back),
-        cmocka_unit_test(wrong_names_are_refused_with_the_part),
-        cmocka_unit_test(name_of_201_bytes_is_refused),
-        cmocka_unit_test(nul_is_no_letter_of_an_id),
-        cmocka_unit_test(keys_sort_as_the_specification_says),
+        cmocka_unit_test(the_parts_of_a_name_are_parsed),
+        cmocka_unit_test(a_name_is_formatted_as_it_was_parsed),
+        cmocka_unit_test(invalid_names_are_refused_with_the_wrong_part),
+        cmocka_unit_test(a_name_that_is_too_long_is_refused),
+        cmocka_unit_test(ids_consist_of_valid_characters_only),
+        cmocka_unit_test(keys_sort_as_specified),
         cmocka_unit_test(invalid_bytes_in_a_host_name_become_dashes),
         cmocka_unit_test(branch_names_follow_git),
     };

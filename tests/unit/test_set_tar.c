@@ -39,7 +39,7 @@ static int descriptor_of(struct span bytes) {
     return fd;
 }
 
-static void look_at(struct span bytes) {
+static void check_bytes(struct span bytes) {
     struct err err = {0};
     int fd = descriptor_of(bytes);
     if (!set_tar_check(fd, &limits, &arena, &check, &err))
@@ -49,15 +49,15 @@ static void look_at(struct span bytes) {
     assert_int_equal(strlen(check.sha256), 64);
 }
 
-static void assert_taken(void) {
-    look_at(text_span(&tar));
+static void assert_accepted(void) {
+    check_bytes(text_span(&tar));
     if (check.why.kind)
         fail_msg("%s: %s", refusal_word(check.why.kind), check.why.text);
 }
 
 static void assert_bytes_refused(struct span bytes, enum refusal_kind kind,
                                  const char *words) {
-    look_at(bytes);
+    check_bytes(bytes);
     if (check.why.kind != kind || !strstr(check.why.text, words))
         fail_msg("'%s: %s' instead of '%s: %s'", refusal_word(check.why.kind),
                  check.why.text, refusal_word(kind), words);
@@ -100,7 +100,7 @@ static void compress_with(int (*filter)(struct archive *), struct text *out) {
     free(memory);
 }
 
-static void put_good_set(void) {
+static void put_valid_set(void) {
     begin(META_OF("b/c\na\n"));
     tarball_header(&tar, "lroot/", '5', 0, 0755, NULL);
     tarball_header(&tar, "lroot/b", '5', 0, 0755, NULL);
@@ -110,11 +110,11 @@ static void put_good_set(void) {
     tarball_end(&tar);
 }
 
-static void members_and_sum_of_a_good_set_are_given(void **state) {
+static void members_of_a_valid_set_are_listed(void **state) {
     (void)state;
     text_reset(&tar);
-    put_good_set();
-    assert_taken();
+    put_valid_set();
+    assert_accepted();
     assert_int_equal(check.member_count, 2);
     assert_true(span_is(check.members[0].path, "a"));
     assert_int_equal(check.members[0].size, 0);
@@ -125,65 +125,65 @@ static void members_and_sum_of_a_good_set_are_given(void **state) {
     assert_int_equal(check.meta.movetype, SET_DC);
 }
 
-static void sum_is_that_of_sha256(void **state) {
+static void the_sum_is_a_sha256(void **state) {
     (void)state;
     assert_bytes_refused(SPAN("abc"), REFUSAL_NOT_TAR, "");
     assert_string_equal(check.sha256, "ba7816bf8f01cfea414140de5dae2223"
                                       "b00361a396177a9cb410ff61f20015ad");
 }
 
-static void meta_may_stand_last(void **state) {
+static void meta_may_be_the_last_member(void **state) {
     (void)state;
     text_reset(&tar);
     tarball_file(&tar, "lroot/a", "A");
     tarball_file(&tar, "meta", META_OF("a\n"));
     tarball_end(&tar);
-    assert_taken();
+    assert_accepted();
 }
 
-static void compressed_sets_are_taken(void **state) {
+static void compressed_sets_are_accepted(void **state) {
     (void)state;
     static int (*const filters[])(struct archive *) = {
         archive_write_add_filter_gzip, archive_write_add_filter_xz,
         archive_write_add_filter_zstd};
-    put_good_set();
+    put_valid_set();
     for (size_t i = 0; i < COUNT(filters); i++) {
         CLEANUP(text_clear) struct text packed = TEXT_INIT;
         compress_with(filters[i], &packed);
-        look_at(text_span(&packed));
+        check_bytes(text_span(&packed));
         if (check.why.kind)
             fail_msg("filter %zu: %s", i, check.why.text);
         assert_int_equal(check.member_count, 2);
         /* The same file with bytes after its end, and truncated. */
         text_adds(&packed, "garbage");
-        look_at(text_span(&packed));
+        check_bytes(text_span(&packed));
         assert_true(check.why.kind == REFUSAL_GARBAGE ||
                     check.why.kind == REFUSAL_CORRUPT);
         packed.len -= strlen("garbage") + 20;
-        look_at(text_span(&packed));
+        check_bytes(text_span(&packed));
         assert_true(check.why.kind == REFUSAL_CUT ||
                     check.why.kind == REFUSAL_CORRUPT);
     }
 }
 
 /* libarchive does not check them. */
-static void the_sums_of_gzip_are_looked_at(void **state) {
+static void the_sums_of_gzip_are_checked(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text packed = TEXT_INIT;
-    put_good_set();
+    put_valid_set();
     compress_with(archive_write_add_filter_gzip, &packed);
     for (size_t back = 1; back <= 8; back++) {
         packed.p[packed.len - back] ^= 1;
         assert_bytes_refused(text_span(&packed), REFUSAL_CORRUPT, "damaged");
         packed.p[packed.len - back] ^= 1;
     }
-    look_at(text_span(&packed));
+    check_bytes(text_span(&packed));
     assert_int_equal(check.why.kind, REFUSAL_NONE);
 }
 
 static void other_compressions_and_formats_are_refused(void **state) {
     (void)state;
-    put_good_set();
+    put_valid_set();
     CLEANUP(text_clear) struct text packed = TEXT_INIT;
     CLEANUP(text_clear) struct text twice = TEXT_INIT;
     compress_with(archive_write_add_filter_bzip2, &packed);
@@ -199,16 +199,16 @@ static void other_compressions_and_formats_are_refused(void **state) {
     assert_bytes_refused(SPAN("PK\003\004 and so on"), REFUSAL_NOT_TAR, "");
 }
 
-static void stream_cut_anywhere_is_refused(void **state) {
+static void a_truncated_set_is_refused(void **state) {
     (void)state;
-    put_good_set();
+    put_valid_set();
     for (size_t bytes = 0; bytes < tar.len; bytes += 128) {
-        look_at(span_make(tar.p, bytes));
+        check_bytes(span_make(tar.p, bytes));
         if (!check.why.kind)
-            fail_msg("taken when cut to %zu bytes", bytes);
+            fail_msg("accepted when truncated to %zu bytes", bytes);
     }
     /* A set truncated between two members does not look damaged. */
-    put_good_set();
+    put_valid_set();
     assert_bytes_refused(span_make(tar.p, tar.len - 1024), REFUSAL_CUT,
                          "the archive is truncated");
     /* A last file full of zeros is not the end of the archive. */
@@ -218,15 +218,15 @@ static void stream_cut_anywhere_is_refused(void **state) {
     tarball_content(&tar, zeros, sizeof zeros);
     assert_refused(REFUSAL_CUT, "the archive is truncated");
     tarball_end(&tar);
-    assert_taken();
+    assert_accepted();
 }
 
-static void garbage_behind_the_end_is_refused(void **state) {
+static void garbage_after_the_end_is_refused(void **state) {
     (void)state;
     static const char zeros[10240];
-    put_good_set();
+    put_valid_set();
     text_add(&tar, zeros, sizeof zeros);
-    assert_taken();
+    assert_accepted();
     text_addc(&tar, 'x');
     assert_refused(REFUSAL_GARBAGE, "data after the end");
     /* libarchive would stop at a single block of zeros before a member. */
@@ -238,7 +238,7 @@ static void garbage_behind_the_end_is_refused(void **state) {
     assert_refused(REFUSAL_GARBAGE, "data after the end");
 }
 
-static void members_of_other_kinds_are_refused(void **state) {
+static void members_of_other_types_are_refused(void **state) {
     (void)state;
     static const char types[] = "1346";
     for (size_t i = 0; i + 1 < sizeof types; i++)
@@ -278,7 +278,7 @@ static void hostile_names_are_refused(void **state) {
         assert_member_refused(cases[i].name, '0', cases[i].kind, "");
 }
 
-static void long_names_are_applied_before_the_rules(void **state) {
+static void long_names_are_checked_as_well(void **state) {
     (void)state;
     begin(META_OF("a\n"));
     tarball_pax(&tar, "path", SPAN("lroot/../x"));
@@ -289,7 +289,7 @@ static void long_names_are_applied_before_the_rules(void **state) {
     tarball_pax(&tar, "path", SPAN("lroot/f\xc3\xbcr"));
     tarball_file(&tar, "lroot/a", "A");
     tarball_end(&tar);
-    assert_taken();
+    assert_accepted();
     begin(META_OF("a\n"));
     tarball_header(&tar, "././@LongLink", 'L', 12, 0644, NULL);
     tarball_content(&tar, "/etc/passwd", 12);
@@ -298,7 +298,7 @@ static void long_names_are_applied_before_the_rules(void **state) {
     assert_refused(REFUSAL_BAD_PATH, "/etc/passwd");
 }
 
-static void nul_in_a_name_is_refused(void **state) {
+static void a_nul_byte_in_a_name_is_refused(void **state) {
     (void)state;
     begin(META_OF("a\n"));
     tarball_pax(&tar, "path", span_make("lroot/a\0b", 9));
@@ -318,7 +318,7 @@ static void nul_in_a_name_is_refused(void **state) {
     tarball_pax(&tar, "SCHILY.xattr.x", span_make("a\0b", 3));
     tarball_file(&tar, "lroot/a", "A");
     tarball_end(&tar);
-    assert_taken();
+    assert_accepted();
 }
 
 static void links_are_refused_unless_allowed(void **state) {
@@ -328,7 +328,7 @@ static void links_are_refused_unless_allowed(void **state) {
     tarball_end(&tar);
     assert_refused(REFUSAL_SYMLINK, "does not allow");
     limits.symlinks = true;
-    assert_taken();
+    assert_accepted();
     assert_true(check.members[0].symlink);
     assert_true(span_is(check.members[0].link, "../x"));
     begin(META_OF("l\n"));
@@ -342,17 +342,17 @@ static void links_are_refused_unless_allowed(void **state) {
     assert_refused(REFUSAL_SYMLINK, "through the symbolic link");
 }
 
-static void limits_of_size_and_number_are_kept(void **state) {
+static void limits_of_size_and_number_are_enforced(void **state) {
     (void)state;
     char big[3000];
     memset(big, 'x', sizeof big);
-    put_good_set();
+    put_valid_set();
     limits.members = 4;
     assert_refused(REFUSAL_TOO_BIG, "more than 4 members");
     limits.members = 5;
-    assert_taken();
+    assert_accepted();
     limits.unpacked_bytes = tar.len;
-    assert_taken();
+    assert_accepted();
     limits.unpacked_bytes = tar.len - 1;
     assert_refused(REFUSAL_TOO_BIG, "unpacks to more");
     limits = SET_LIMITS;
@@ -360,7 +360,7 @@ static void limits_of_size_and_number_are_kept(void **state) {
     assert_refused(REFUSAL_TOO_BIG, "'meta'");
 }
 
-static void bomb_is_refused(void **state) {
+static void a_decompression_bomb_is_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text packed = TEXT_INIT;
     char *zeros = mem_alloc(4 << 20);
@@ -370,13 +370,13 @@ static void bomb_is_refused(void **state) {
     tarball_end(&tar);
     free(zeros);
     compress_with(archive_write_add_filter_gzip, &packed);
-    look_at(text_span(&packed));
+    check_bytes(text_span(&packed));
     assert_int_equal(check.why.kind, REFUSAL_NONE);
     limits.ratio_from_bytes = 1 << 20;
     assert_bytes_refused(text_span(&packed), REFUSAL_BOMB, "unpack to");
 }
 
-static void meta_is_needed_and_must_list_the_files(void **state) {
+static void meta_is_required_and_must_list_the_files(void **state) {
     (void)state;
     text_reset(&tar);
     tarball_file(&tar, "lroot/a", "A");
@@ -391,72 +391,72 @@ static void meta_is_needed_and_must_list_the_files(void **state) {
     assert_refused(REFUSAL_META_TEXT, "junk");
 }
 
-static void rollback_needs_no_lroot(void **state) {
+static void a_rollback_needs_no_files(void **state) {
     (void)state;
     begin("##movetype\nRB\n##target\nmain\n##dependencies\nC1\n");
     tarball_end(&tar);
-    assert_taken();
+    assert_accepted();
     assert_int_equal(check.member_count, 0);
 }
 
-struct story {
-    struct text told;
+struct visit {
+    struct text seen;
     int left; /* calls until a failure; negative: never fails */
 };
 
-static bool told_enough(struct story *story, struct err *err) {
-    if (story->left-- != 0)
+static bool visit_count(struct visit *visit, struct err *err) {
+    if (visit->left-- != 0)
         return true;
     return err_set(err, ERR_TEMPORARY, "enough");
 }
 
 static bool on_begin(void *context, const struct set_member *member,
                      struct err *err) {
-    struct story *story = context;
-    text_addf(&story->told, "[%.*s%s%s ", (int)member->path.len, member->path.p,
+    struct visit *visit = context;
+    text_addf(&visit->seen, "[%.*s%s%s ", (int)member->path.len, member->path.p,
               member->executable ? "*" : "", member->symlink ? "@" : "");
-    return told_enough(story, err);
+    return visit_count(visit, err);
 }
 
 static bool on_content(void *context, const void *p, size_t bytes,
                        struct err *err) {
-    struct story *story = context;
-    text_add(&story->told, p, bytes);
-    return told_enough(story, err);
+    struct visit *visit = context;
+    text_add(&visit->seen, p, bytes);
+    return visit_count(visit, err);
 }
 
 static bool on_end(void *context, struct err *err) {
-    struct story *story = context;
-    text_addc(&story->told, ']');
-    return told_enough(story, err);
+    struct visit *visit = context;
+    text_addc(&visit->seen, ']');
+    return visit_count(visit, err);
 }
 
-static bool walk(struct story *story, struct err *err) {
-    struct set_visitor visitor = {story, on_begin, on_content, on_end};
+static bool walk(struct visit *visit, struct err *err) {
+    struct set_visitor visitor = {visit, on_begin, on_content, on_end};
     int fd = descriptor_of(text_span(&tar));
-    bool fine = set_tar_walk(fd, &limits, &visitor, &arena, &check, err);
+    bool ok = set_tar_walk(fd, &limits, &visitor, &arena, &check, err);
     close(fd);
-    return fine;
+    return ok;
 }
 
-static void walk_hands_out_content(void **state) {
+static void the_visitor_gets_the_content(void **state) {
     (void)state;
-    put_good_set();
-    struct story story = {.left = -1};
+    put_valid_set();
+    struct visit visit = {.left = -1};
     struct err err = {0};
-    assert_true(walk(&story, &err));
+    assert_true(walk(&visit, &err));
     assert_int_equal(check.why.kind, REFUSAL_NONE);
-    assert_string_equal(story.told.p, "[b/c* cc\n][a ]");
-    text_clear(&story.told);
+    assert_string_equal(visit.seen.p, "[b/c* cc\n][a ]");
+    text_clear(&visit.seen);
     for (int calls = 0; calls < 5; calls++) {
-        story = (struct story){.left = calls};
-        assert_false(walk(&story, &err));
+        visit = (struct visit){.left = calls};
+        assert_false(walk(&visit, &err));
         assert_string_equal(err.text, "enough");
-        text_clear(&story.told);
+        text_clear(&visit.seen);
     }
 }
 
-static void unreadable_descriptor_is_no_verdict(void **state) {
+static void a_read_error_is_not_a_refusal(void **state) {
     (void)state;
     struct err err = {0};
     int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -466,12 +466,12 @@ static void unreadable_descriptor_is_no_verdict(void **state) {
     close(fd);
 }
 
-static void answer_survives_the_pipe(void **state) {
+static void a_result_is_decoded_as_it_was_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     struct set_check back;
-    put_good_set();
-    assert_taken();
+    put_valid_set();
+    assert_accepted();
     set_check_encode(&check, &bytes);
     assert_true(bytes.len <= set_check_bytes_max(&limits));
     assert_true(
@@ -489,7 +489,7 @@ static void answer_survives_the_pipe(void **state) {
         set_check_decode(text_span(&bytes), &limits, &arena, &back, NULL));
 }
 
-static void refusal_survives_the_pipe(void **state) {
+static void a_refusal_is_decoded_as_it_was_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     struct set_check back;
@@ -502,12 +502,12 @@ static void refusal_survives_the_pipe(void **state) {
     assert_int_equal(back.member_count, 0);
 }
 
-static void answer_with_a_forged_path_is_no_answer(void **state) {
+static void a_result_with_a_forged_path_is_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     struct set_check back;
-    put_good_set();
-    assert_taken();
+    put_valid_set();
+    assert_accepted();
     check.members[0].path = SPAN("../a");
     set_check_encode(&check, &bytes);
     assert_false(
@@ -517,28 +517,28 @@ static void answer_with_a_forged_path_is_no_answer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup(name, setup)
-        TEST(members_and_sum_of_a_good_set_are_given),
-        TEST(sum_is_that_of_sha256),
-        TEST(meta_may_stand_last),
-        TEST(compressed_sets_are_taken),
-        TEST(the_sums_of_gzip_are_looked_at),
+        TEST(members_of_a_valid_set_are_listed),
+        TEST(the_sum_is_a_sha256),
+        TEST(meta_may_be_the_last_member),
+        TEST(compressed_sets_are_accepted),
+        TEST(the_sums_of_gzip_are_checked),
         TEST(other_compressions_and_formats_are_refused),
-        TEST(stream_cut_anywhere_is_refused),
-        TEST(garbage_behind_the_end_is_refused),
-        TEST(members_of_other_kinds_are_refused),
+        TEST(a_truncated_set_is_refused),
+        TEST(garbage_after_the_end_is_refused),
+        TEST(members_of_other_types_are_refused),
         TEST(hostile_names_are_refused),
-        TEST(long_names_are_applied_before_the_rules),
-        TEST(nul_in_a_name_is_refused),
+        TEST(long_names_are_checked_as_well),
+        TEST(a_nul_byte_in_a_name_is_refused),
         TEST(links_are_refused_unless_allowed),
-        TEST(limits_of_size_and_number_are_kept),
-        TEST(bomb_is_refused),
-        TEST(meta_is_needed_and_must_list_the_files),
-        TEST(rollback_needs_no_lroot),
-        TEST(walk_hands_out_content),
-        TEST(unreadable_descriptor_is_no_verdict),
-        TEST(answer_survives_the_pipe),
-        TEST(refusal_survives_the_pipe),
-        TEST(answer_with_a_forged_path_is_no_answer),
+        TEST(limits_of_size_and_number_are_enforced),
+        TEST(a_decompression_bomb_is_refused),
+        TEST(meta_is_required_and_must_list_the_files),
+        TEST(a_rollback_needs_no_files),
+        TEST(the_visitor_gets_the_content),
+        TEST(a_read_error_is_not_a_refusal),
+        TEST(a_result_is_decoded_as_it_was_encoded),
+        TEST(a_refusal_is_decoded_as_it_was_encoded),
+        TEST(a_result_with_a_forged_path_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -11,7 +11,7 @@ static size_t read_all(struct span coded, struct stamp *ret, size_t most) {
     return count;
 }
 
-static void runs_come_back_as_they_were_added(void **state) {
+static void runs_are_read_as_they_were_added(void **state) {
     (void)state;
     static const struct stamp in[] = {
         {5, 1795312604123, STAMP_OUT},
@@ -67,7 +67,7 @@ static void time_never_goes_back(void **state) {
 }
 
 /* If the writer died halfway, the complete runs still count. */
-static void cut_anywhere_the_whole_runs_are_read(void **state) {
+static void complete_runs_of_truncated_stamps_are_read(void **state) {
     (void)state;
     struct stamps stamps = STAMPS_INIT;
     struct stamp out[8];
@@ -87,7 +87,7 @@ static void cut_anywhere_the_whole_runs_are_read(void **state) {
     stamps_clear(&stamps);
 }
 
-static void bytes_that_are_no_stamps_are_not_read(void **state) {
+static void invalid_stamps_are_not_read(void **state) {
     (void)state;
     static const struct span bad[] = {
         {NULL, 0},
@@ -108,11 +108,11 @@ static void bytes_that_are_no_stamps_are_not_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_come_back_as_they_were_added),
+        cmocka_unit_test(runs_are_read_as_they_were_added),
         cmocka_unit_test(one_stream_in_one_millisecond_is_one_run),
         cmocka_unit_test(time_never_goes_back),
-        cmocka_unit_test(cut_anywhere_the_whole_runs_are_read),
-        cmocka_unit_test(bytes_that_are_no_stamps_are_not_read),
+        cmocka_unit_test(complete_runs_of_truncated_stamps_are_read),
+        cmocka_unit_test(invalid_stamps_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

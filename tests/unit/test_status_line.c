@@ -11,7 +11,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void words_and_json_are_understood(void **state) {
+static void words_and_json_are_parsed(void **state) {
     (void)state;
     static const struct {
         const char *line;
@@ -49,7 +49,7 @@ static void words_and_json_are_understood(void **state) {
     }
 }
 
-static void anything_else_is_no_status(void **state) {
+static void other_lines_are_refused(void **state) {
     (void)state;
     static const char *const lines[] = {"",
                                         " ",
@@ -79,8 +79,8 @@ static void anything_else_is_no_status(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_and_json_are_understood),
-        cmocka_unit_test(anything_else_is_no_status),
+        cmocka_unit_test(words_and_json_are_parsed),
+        cmocka_unit_test(other_lines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -23,7 +23,7 @@ static void assert_refused(const char *text, const char *words) {
     struct submission s;
     struct err err = {0};
     if (submission_parse(span_of(text), SUBMISSION_LINE, &arena, &s, &err))
-        fail_msg("taken: %s", text);
+        fail_msg("accepted: %s", text);
     assert_int_equal(err.kind, ERR_DATA);
     if (!strstr(err.text, words))
         fail_msg("'%s' instead of '%s'", err.text, words);
@@ -35,7 +35,7 @@ static void assert_refused(const char *text, const char *words) {
     "\"timeout\":900,\"node\":\"tag:big\",\"env\":{\"CC\":\"clang\"},"    \
     "\"dir\":\"/srv/x\""
 
-static void every_key_is_read(void **state) {
+static void every_key_is_parsed(void **state) {
     (void)state;
     struct submission s = parsed(WHOLE "}", SUBMISSION_LINE);
     assert_true(span_is(s.id, "n-7"));
@@ -52,7 +52,7 @@ static void every_key_is_read(void **state) {
     assert_true(span_is(s.dir, "/srv/x"));
 }
 
-static void body_is_formatted_back(void **state) {
+static void a_body_is_formatted_as_it_was_parsed(void **state) {
     (void)state;
     static const char *const bodies[] = {
         "{\"command\":[\"a\"]}", WHOLE "}",
@@ -67,7 +67,7 @@ static void body_is_formatted_back(void **state) {
     }
 }
 
-static void defaults_stand_where_nothing_is_said(void **state) {
+static void missing_keys_have_default_values(void **state) {
     (void)state;
     struct submission s =
         parsed("{\"command\":[\"a\"],\"node\":null}", SUBMISSION_LINE);
@@ -80,7 +80,7 @@ static void defaults_stand_where_nothing_is_said(void **state) {
     assert_int_equal(s.timeout_ms, 900000);
 }
 
-static void wrong_lines_are_refused(void **state) {
+static void invalid_lines_are_refused(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"", "JSON"},
@@ -114,10 +114,10 @@ static void wrong_lines_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(body_is_formatted_back),
-        cmocka_unit_test(defaults_stand_where_nothing_is_said),
-        cmocka_unit_test(wrong_lines_are_refused),
+        cmocka_unit_test(every_key_is_parsed),
+        cmocka_unit_test(a_body_is_formatted_as_it_was_parsed),
+        cmocka_unit_test(missing_keys_have_default_values),
+        cmocka_unit_test(invalid_lines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

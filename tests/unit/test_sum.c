@@ -48,7 +48,7 @@ static void an_unreadable_file_has_no_sum(void **state) {
     close(ends[1]);
 }
 
-static void an_id_is_j_and_sixteen_of_base_32(void **state) {
+static void an_id_is_j_and_16_digits_of_base_32(void **state) {
     unsigned char ten[10] = {0};
     char id[ID_TEXT_BYTES];
     (void)state;
@@ -67,7 +67,7 @@ int main(void) {
         cmocka_unit_test(the_sum_of_abc_is_known),
         cmocka_unit_test(pieces_and_files_have_the_sum_of_the_whole),
         cmocka_unit_test(an_unreadable_file_has_no_sum),
-        cmocka_unit_test(an_id_is_j_and_sixteen_of_base_32),
+        cmocka_unit_test(an_id_is_j_and_16_digits_of_base_32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

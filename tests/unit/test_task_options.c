@@ -15,15 +15,16 @@ static int teardown(void **state) {
     return 0;
 }
 
-static bool take(const char *members, struct submission *ret, struct err *err) {
+static bool parse(const char *members, struct submission *ret,
+                  struct err *err) {
     const char *text = arena_printf(&arena, "{\"command\":[\"a\"]%s}", members);
     return submission_parse(span_of(text), SUBMISSION_LINE, &arena, ret, err);
 }
 
-static struct task_options said(const char *members) {
+static struct task_options parsed(const char *members) {
     struct submission submission;
     struct err err = {0};
-    if (!take(members, &submission, &err))
+    if (!parse(members, &submission, &err))
         fail_msg("%s", err.text);
     return submission.task;
 }
@@ -31,8 +32,8 @@ static struct task_options said(const char *members) {
 static void assert_refused(const char *members, const char *words) {
     struct submission submission;
     struct err err = {0};
-    if (take(members, &submission, &err))
-        fail_msg("taken: %s", members);
+    if (parse(members, &submission, &err))
+        fail_msg("accepted: %s", members);
     assert_int_equal(err.kind, ERR_DATA);
     if (strstr(err.text, words) == NULL)
         fail_msg("'%s' instead of '%s'", err.text, words);
@@ -47,11 +48,11 @@ static void assert_refused(const char *members, const char *words) {
     "\"memory\":1048576,\"pids\":20,\"cpu_weight\":50,"        \
     "\"log_rate\":100,\"argv_style\":\"bistro\""
 
-static void every_option_comes_back_as_it_was(void **state) {
+static void every_option_is_formatted_as_it_was_parsed(void **state) {
     (void)state;
     struct submission submission;
     struct err err = {0};
-    if (!take(EVERY_KEY, &submission, &err))
+    if (!parse(EVERY_KEY, &submission, &err))
         fail_msg("%s", err.text);
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     submission_format(&submission, &out);
@@ -67,33 +68,33 @@ static void options_at_their_default_are_not_written(void **state) {
     (void)state;
     struct submission submission;
     struct err err = {0};
-    assert_true(take(",\"kill_to\":null", &submission, &err));
+    assert_true(parse(",\"kill_to\":null", &submission, &err));
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     submission_format(&submission, &out);
     assert_string_equal(text_string(&out), "{\"command\":[\"a\"]}");
 }
 
-static void words_of_the_seed_are_understood(void **state) {
+static void alternative_spellings_are_accepted(void **state) {
     (void)state;
     struct task_options options =
-        said(",\"kill_method\":\"term_wait_kill\",\"parent_death_signal\":9,"
-             "\"process_group_leader\":true,\"canary_pipe\":false");
+        parsed(",\"kill_method\":\"term_wait_kill\",\"parent_death_signal\":9,"
+               "\"process_group_leader\":true,\"canary_pipe\":false");
     assert_int_equal(options.kill_method, TASK_TERM_WAIT_KILL);
     assert_int_equal(options.parent_death_signal, TASK_DEATH_KILL);
     assert_int_equal(options.process_group_leader, TASK_YES);
     assert_int_equal(options.canary_pipe, TASK_NO);
-    options = said(",\"parent_death_signal\":0");
+    options = parsed(",\"parent_death_signal\":0");
     assert_int_equal(options.parent_death_signal, TASK_DEATH_NONE);
 }
 
-static void waits_may_be_shorter_than_a_second(void **state) {
+static void kill_wait_may_be_shorter_than_a_second(void **state) {
     (void)state;
-    assert_int_equal(said(",\"kill_wait\":\"5ms\"").kill_wait_ms, 5);
-    assert_int_equal(said(",\"kill_wait\":\"2m\"").kill_wait_ms, 120000);
-    assert_int_equal(said(",\"kill_wait\":0").kill_wait_ms, 0);
+    assert_int_equal(parsed(",\"kill_wait\":\"5ms\"").kill_wait_ms, 5);
+    assert_int_equal(parsed(",\"kill_wait\":\"2m\"").kill_wait_ms, 120000);
+    assert_int_equal(parsed(",\"kill_wait\":0").kill_wait_ms, 0);
 }
 
-static void nonsense_is_refused_by_its_key(void **state) {
+static void invalid_values_are_refused_with_their_key(void **state) {
     (void)state;
     assert_refused(",\"kill_method\":\"shoot\"",
                    "'kill_method' = 'shoot' is not one of term-wait-kill|");
@@ -127,7 +128,8 @@ static void contradictions_are_refused(void **state) {
 
 static void limits_may_have_units(void **state) {
     (void)state;
-    struct task_options options = said(",\"limit\":{\"as\":\"2G\",\"cpu\":60}");
+    struct task_options options =
+        parsed(",\"limit\":{\"as\":\"2G\",\"cpu\":60}");
     assert_int_equal(options.limit.value[TASK_LIMIT_AS], INT64_C(2) << 30);
     assert_int_equal(options.limit.value[TASK_LIMIT_CPU], 60);
     struct err err = {0};
@@ -139,8 +141,8 @@ static void limits_may_have_units(void **state) {
 
 /* ---- translation to a start of the guard ---- */
 
-static struct guard_start filled(const char *members, bool terminal) {
-    struct task_options options = said(members);
+static struct guard_start start_with(const char *members, bool terminal) {
+    struct task_options options = parsed(members);
     struct guard_start start = {0};
     struct task_start task = {
         .options = &options, .terminal = terminal, .grace_ms = 10000};
@@ -148,9 +150,9 @@ static struct guard_start filled(const char *members, bool terminal) {
     return start;
 }
 
-static void service_owns_its_tasks_by_default(void **state) {
+static void tasks_of_the_service_have_their_own_group(void **state) {
     (void)state;
-    struct guard_start start = filled("", false);
+    struct guard_start start = start_with("", false);
     assert_false(start.keep_group);
     assert_int_equal(start.kill_to, GUARD_TO_GROUP);
     assert_int_equal(start.death, GUARD_DEATH_KILL);
@@ -158,23 +160,23 @@ static void service_owns_its_tasks_by_default(void **state) {
     assert_true(start.canary);
 }
 
-static void terminal_owns_them_where_there_is_one(void **state) {
+static void tasks_at_a_terminal_stay_in_its_group_by_default(void **state) {
     (void)state;
-    struct guard_start start = filled("", true);
+    struct guard_start start = start_with("", true);
     assert_true(start.keep_group);
     assert_int_equal(start.kill_to, GUARD_TO_CHILD);
-    start = filled(",\"process_group_leader\":\"yes\"", true);
+    start = start_with(",\"process_group_leader\":\"yes\"", true);
     assert_false(start.keep_group);
     assert_int_equal(start.kill_to, GUARD_TO_GROUP);
-    start = filled(",\"kill_to\":\"group\"", true);
+    start = start_with(",\"kill_to\":\"group\"", true);
     assert_false(start.keep_group);
 }
 
-static void limits_and_user_are_handed_on(void **state) {
+static void limits_and_user_are_passed_to_the_guard(void **state) {
     (void)state;
     struct task_options options =
-        said(",\"limit\":{\"core\":0,\"stack\":\"unlimited\"},"
-             "\"memory\":\"64K\"");
+        parsed(",\"limit\":{\"core\":0,\"stack\":\"unlimited\"},"
+               "\"memory\":\"64K\"");
     gid_t groups[] = {7, 8};
     struct account account = {
         .uid = 5, .gid = 7, .groups = groups, .group_count = 2};
@@ -192,27 +194,28 @@ static void limits_and_user_are_handed_on(void **state) {
     assert_int_equal(start.user->group_count, 2);
 }
 
-static void methods_are_times_for_kill(void **state) {
+static void kill_methods_determine_the_grace_period(void **state) {
     (void)state;
-    assert_int_equal(filled(",\"kill_method\":\"kill\"", false).grace_ms, 0);
-    assert_int_equal(filled(",\"kill_method\":\"term\"", false).grace_ms,
+    assert_int_equal(start_with(",\"kill_method\":\"kill\"", false).grace_ms,
+                     0);
+    assert_int_equal(start_with(",\"kill_method\":\"term\"", false).grace_ms,
                      GUARD_NO_KILL);
-    assert_int_equal(filled(",\"kill_wait\":\"5ms\"", false).grace_ms, 5);
+    assert_int_equal(start_with(",\"kill_wait\":\"5ms\"", false).grace_ms, 5);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_comes_back_as_it_was),
+        cmocka_unit_test(every_option_is_formatted_as_it_was_parsed),
         cmocka_unit_test(options_at_their_default_are_not_written),
-        cmocka_unit_test(words_of_the_seed_are_understood),
-        cmocka_unit_test(waits_may_be_shorter_than_a_second),
-        cmocka_unit_test(nonsense_is_refused_by_its_key),
+        cmocka_unit_test(alternative_spellings_are_accepted),
+        cmocka_unit_test(kill_wait_may_be_shorter_than_a_second),
+        cmocka_unit_test(invalid_values_are_refused_with_their_key),
         cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(service_owns_its_tasks_by_default),
-        cmocka_unit_test(terminal_owns_them_where_there_is_one),
+        cmocka_unit_test(tasks_of_the_service_have_their_own_group),
+        cmocka_unit_test(tasks_at_a_terminal_stay_in_its_group_by_default),
         cmocka_unit_test(limits_may_have_units),
-        cmocka_unit_test(limits_and_user_are_handed_on),
-        cmocka_unit_test(methods_are_times_for_kill),
+        cmocka_unit_test(limits_and_user_are_passed_to_the_guard),
+        cmocka_unit_test(kill_methods_determine_the_grace_period),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

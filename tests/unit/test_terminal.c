@@ -19,7 +19,7 @@ static void seeds_differ(void **state) {
     assert_true(clock_seed() != clock_seed());
 }
 
-static void a_file_is_no_terminal_but_has_a_default_size(void **state) {
+static void a_file_is_not_a_terminal_but_has_a_default_width(void **state) {
     (void)state;
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     assert_false(terminal_is(fd));
@@ -34,11 +34,11 @@ static void a_file_is_no_terminal_but_has_a_default_size(void **state) {
     close(fd);
 }
 
-static void terminal_gets_colour_unless_somebody_minds(void **state) {
+static void a_terminal_gets_colour_unless_it_is_unwanted(void **state) {
     (void)state;
     int fd = posix_openpt(O_RDWR | O_NOCTTY);
     if (fd < 0 || grantpt(fd) < 0 || unlockpt(fd) < 0)
-        test_skip("no pseudo-terminals here");
+        test_skip("pseudo-terminals are not available");
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     assert_true(terminal_wants_colour(fd, TERMINAL_COLOUR_AUTO));
@@ -54,7 +54,7 @@ static void terminal_gets_colour_unless_somebody_minds(void **state) {
     close(fd);
 }
 
-static void only_three_words_name_a_colour_choice(void **state) {
+static void only_never_always_and_auto_are_accepted(void **state) {
     (void)state;
     enum terminal_colour colour = TERMINAL_COLOUR_AUTO;
     assert_true(terminal_colour_parse("never", &colour));
@@ -69,9 +69,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_run_forward),
         cmocka_unit_test(seeds_differ),
-        cmocka_unit_test(a_file_is_no_terminal_but_has_a_default_size),
-        cmocka_unit_test(terminal_gets_colour_unless_somebody_minds),
-        cmocka_unit_test(only_three_words_name_a_colour_choice),
+        cmocka_unit_test(a_file_is_not_a_terminal_but_has_a_default_width),
+        cmocka_unit_test(a_terminal_gets_colour_unless_it_is_unwanted),
+        cmocka_unit_test(only_never_always_and_auto_are_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

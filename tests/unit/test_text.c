@@ -2,7 +2,7 @@
 
 #include "support/test.h"
 
-static void text_grows_and_stays_terminated(void **state) {
+static void a_text_grows_and_stays_terminated(void **state) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
     (void)state;
@@ -20,7 +20,7 @@ static void text_grows_and_stays_terminated(void **state) {
     assert_int_equal(text.p[3], 0);
 }
 
-static void long_formats_are_whole(void **state) {
+static void long_formatted_strings_are_complete(void **state) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     char wide[5001];
 
@@ -34,7 +34,7 @@ static void long_formats_are_whole(void **state) {
     assert_int_equal(text.p[text.len - 1], '>');
 }
 
-static void taken_text_is_the_callers(void **state) {
+static void the_caller_owns_a_taken_text(void **state) {
     struct text text = TEXT_INIT;
     char *p;
 
@@ -57,7 +57,7 @@ static const char *escaped(struct span span) {
     return text_string(&text);
 }
 
-static void escaping_leaves_one_printable_line(void **state) {
+static void escaped_text_is_one_printable_line(void **state) {
     (void)state;
     assert_string_equal(escaped(SPAN("plain \xc3\xa9\xf0\x9f\x9a\x82")),
                         "plain \xc3\xa9\xf0\x9f\x9a\x82");
@@ -83,7 +83,7 @@ static void printable_text_keeps_its_backslashes(void **state) {
     assert_string_equal(text_string(&text), "a\\b\\n\\x1b[1m\\xff\xc3\xa9");
 }
 
-static void broken_utf8_is_known(void **state) {
+static void invalid_utf8_is_detected(void **state) {
     static const char *const bad[] = {
         "\x80",
         "\xc0\x80",
@@ -120,7 +120,7 @@ static void broken_utf8_is_known(void **state) {
     assert_true(span_is_utf8(SPAN("a\0b")));
 }
 
-static void cut_gives_every_part_once(void **state) {
+static void cutting_a_span_returns_each_part_once(void **state) {
     static const char *const want[] = {"a", "", "b", ""};
     struct span rest = SPAN("a,,b,"), part;
     size_t count = 0;
@@ -154,7 +154,7 @@ static void spans_compare_as_bytes(void **state) {
     assert_int_equal(span_trim(SPAN("  ")).len, 0);
 }
 
-static void numbers_are_read_to_their_limits(void **state) {
+static void numbers_are_parsed_up_to_their_limits(void **state) {
     static const char *const bad[] = {
         "", "-", "+1", " 1", "1 ", "0x1", "1.0", "--1", "18446744073709551616"};
     uint64_t u;
@@ -176,7 +176,7 @@ static void numbers_are_read_to_their_limits(void **state) {
     }
 }
 
-static void nearest_word_is_what_was_meant(void **state) {
+static void the_nearest_word_is_suggested(void **state) {
     static const char *const verbs[] = {"status", "list", "submit",
                                         "run",    "logs", "why"};
     size_t n = COUNT(verbs);
@@ -197,15 +197,15 @@ static void nearest_word_is_what_was_meant(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(printable_text_keeps_its_backslashes),
-        cmocka_unit_test(text_grows_and_stays_terminated),
-        cmocka_unit_test(long_formats_are_whole),
-        cmocka_unit_test(taken_text_is_the_callers),
-        cmocka_unit_test(escaping_leaves_one_printable_line),
-        cmocka_unit_test(broken_utf8_is_known),
-        cmocka_unit_test(cut_gives_every_part_once),
+        cmocka_unit_test(a_text_grows_and_stays_terminated),
+        cmocka_unit_test(long_formatted_strings_are_complete),
+        cmocka_unit_test(the_caller_owns_a_taken_text),
+        cmocka_unit_test(escaped_text_is_one_printable_line),
+        cmocka_unit_test(invalid_utf8_is_detected),
+        cmocka_unit_test(cutting_a_span_returns_each_part_once),
         cmocka_unit_test(spans_compare_as_bytes),
-        cmocka_unit_test(numbers_are_read_to_their_limits),
-        cmocka_unit_test(nearest_word_is_what_was_meant),
+        cmocka_unit_test(numbers_are_parsed_up_to_their_limits),
+        cmocka_unit_test(the_nearest_word_is_suggested),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

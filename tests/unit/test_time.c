@@ -3,7 +3,7 @@
 #include "lib/random.h"
 #include "support/test.h"
 
-static void wall_reads_as_rfc3339(void **state) {
+static void a_time_is_formatted_as_in_rfc3339(void **state) {
     static const struct {
         int64_t ns;
         const char *text;
@@ -23,7 +23,7 @@ static void wall_reads_as_rfc3339(void **state) {
                             cases[i].text);
 }
 
-static void rfc3339_in_all_its_forms_is_read(void **state) {
+static void all_forms_of_rfc3339_are_parsed(void **state) {
     static const struct {
         const char *text;
         int64_t ns;
@@ -80,10 +80,10 @@ static void an_invalid_time_is_rejected(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         if (wall_parse(span_of(bad[i]), &wall))
-            fail_msg("'%s' was read as a time", bad[i]);
+            fail_msg("'%s' was parsed as a time", bad[i]);
 }
 
-static void every_day_survives_the_round_trip(void **state) {
+static void every_day_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     for (int64_t day = -100000; day < 100000; day++) {
         struct wall wall = wall_from_s(day * 86400 + 43210), again;
@@ -94,7 +94,7 @@ static void every_day_survives_the_round_trip(void **state) {
     }
 }
 
-static void tai_labels_are_those_of_the_definition(void **state) {
+static void tai_labels_agree_with_their_definition(void **state) {
     static const struct {
         int64_t ns;
         const char *text;
@@ -141,10 +141,10 @@ static void an_invalid_tai_label_is_rejected(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         if (tai_parse(span_of(bad[i]), &wall))
-            fail_msg("'%s' was read as a label", bad[i]);
+            fail_msg("'%s' was parsed as a label", bad[i]);
 }
 
-static void labels_sort_as_time_does(void **state) {
+static void labels_sort_in_order_of_time(void **state) {
     struct random random;
 
     (void)state;
@@ -196,7 +196,7 @@ static void durations_have_units(void **state) {
     }
     for (size_t i = 0; i < COUNT(bad); i++)
         if (duration_parse(span_of(bad[i]), &ms))
-            fail_msg("'%s' was read as a duration", bad[i]);
+            fail_msg("'%s' was parsed as a duration", bad[i]);
 }
 
 static void arithmetic_saturates(void **state) {
@@ -222,13 +222,13 @@ static void arithmetic_saturates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wall_reads_as_rfc3339),
-        cmocka_unit_test(rfc3339_in_all_its_forms_is_read),
+        cmocka_unit_test(a_time_is_formatted_as_in_rfc3339),
+        cmocka_unit_test(all_forms_of_rfc3339_are_parsed),
         cmocka_unit_test(an_invalid_time_is_rejected),
-        cmocka_unit_test(every_day_survives_the_round_trip),
-        cmocka_unit_test(tai_labels_are_those_of_the_definition),
+        cmocka_unit_test(every_day_is_parsed_as_it_was_formatted),
+        cmocka_unit_test(tai_labels_agree_with_their_definition),
         cmocka_unit_test(an_invalid_tai_label_is_rejected),
-        cmocka_unit_test(labels_sort_as_time_does),
+        cmocka_unit_test(labels_sort_in_order_of_time),
         cmocka_unit_test(durations_have_units),
         cmocka_unit_test(arithmetic_saturates),
     };
