@@ -101,6 +101,37 @@ static bool setting_known(struct api_call *call, struct span key) {
     return false;
 }
 
+/* The setting that was meant by a name that is none; NULL: unknown. The section
+ * may have been left out. */
+static const char *setting_near(struct api_call *call, struct span name) {
+    struct config_entry entry;
+    const char *names[64];
+    size_t cursor = 0, count = 0;
+    struct span section, key = name;
+
+    (void)span_cut(&key, '.', &section);
+    if (key.len == 0)
+        key = name;
+    while (count < COUNT(names) &&
+           config_next(&call->api->options.base->config, &cursor, &entry))
+        if (strcmp(entry.section, SETTING_SECTION) == 0)
+            names[count++] = arena_string(&call->arena, entry.key);
+    return text_nearest(arena_string(&call->arena, key), names, count);
+}
+
+static void setting_unknown(struct api_call *call, struct span name,
+                            struct err *err) {
+    const char *near = setting_near(call, name);
+
+    if (near != NULL)
+        err_set(err, ERR_USAGE, "no setting '%.*s'; did you mean '%s.%s'?",
+                (int)name.len, name.p, SETTING_SECTION, near);
+    else
+        err_set(err, ERR_USAGE,
+                "no setting '%.*s'; pointsman settings lists them",
+                (int)name.len, name.p);
+}
+
 static void setting_done(void *ctx, struct store_batch *batch, bool ok,
                          const struct err *err) {
     struct api_call *call = ctx;
@@ -128,9 +159,7 @@ void api_setting(struct api_call *call) {
     if (!need_base(call))
         return;
     if (!setting_key(name, &key) || !setting_known(call, key))
-        err_set(&err, ERR_USAGE,
-                "no setting '%.*s'; pointsman settings lists them",
-                (int)name.len, name.p);
+        setting_unknown(call, name, &err);
     else if (value.len > 0)
         (void)setting_check(key, value, &err);
     if (err.kind != ERR_NONE) {

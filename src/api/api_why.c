@@ -65,12 +65,24 @@ static bool from_registry(struct api_call *call, const struct job *job,
 /* ---- a job that does not wait ---------------------------------------------
  */
 
+/* False: the process that ran it is gone, and no other has taken over yet. */
+static bool is_looked_after(const struct api_call *call) {
+    const struct role *role =
+        role_of_state(call->api->options.tables->roles, STATE_PENDING);
+    const struct base *base = call->api->options.base;
+    return call->api->options.roles != NULL || role == NULL || base == NULL ||
+           base_role_is_held(base, role->name);
+}
+
 static void add_run(struct api_call *call, const struct job *job,
                     struct text *text) {
     struct store *store = call->api->options.store;
     struct job rollback = {0};
     text_addf(text, ", attempt %u%s", job->attempt,
               job->cancel_asked ? ", cancel requested" : "");
+    if (!is_looked_after(call))
+        text_adds(text, ", interrupted: the server is gone, and the next one "
+                        "decides what becomes of it");
     if (job_has(job, JOB_ROLLS_BACK))
         (void)rollback_status_describe(store, job, &call->arena, text, NULL);
     else

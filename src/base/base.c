@@ -178,14 +178,27 @@ static bool may_open(const struct base *base) {
     return access_allows(&rules, &caller, need, NULL, NULL);
 }
 
+/* Most often somebody is in the wrong directory, and no .pointsman was found.
+ */
+static bool refuse_absent(const struct base *base, struct err *err) {
+    CLEANUP(text_free_string) char *home = NULL;
+    if (base_home(&home, NULL) && strcmp(home, base->path) == 0)
+        return err_set(err, ERR_CONFIG,
+                       "no base: there is no .pointsman in this directory or "
+                       "above, and no '%s'; change to its directory, name it "
+                       "with --base, or create one here with 'pointsman init'",
+                       base->path);
+    return err_set(err, ERR_CONFIG,
+                   "no base in '%s': name another with --base, or create one "
+                   "there with 'pointsman init %s'",
+                   base->path, base->path);
+}
+
 static bool open_directory(struct base *base, struct err *err) {
     struct stat st;
     base->fd = open(base->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (base->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return err_set(err, ERR_CONFIG,
-                       "no base in '%s': create one with 'pointsman init', or "
-                       "name another with --base",
-                       base->path);
+        return refuse_absent(base, err);
     if (base->fd < 0 || fstat(base->fd, &st) < 0)
         return err_errno(err, errno, "cannot open base '%s'", base->path);
     base->uid = st.st_uid;

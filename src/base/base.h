@@ -98,6 +98,8 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
  * option is empty. ERR_DENIED: a .pointsman/ was found that belongs to another
  * user. ERR_CONFIG: nothing of all this is set. */
 bool base_find(const char *option, char **ret_path, struct err *err);
+/* The last two of these places. */
+bool base_home(char **ret_path, struct err *err);
 /* True if there is a base at this path. */
 bool base_exists(const char *path);
 

@@ -26,8 +26,9 @@ static bool is_ours(const char *path, const struct stat *st, struct err *err) {
     if (!S_ISDIR(st->st_mode) || st->st_uid == geteuid() || st->st_uid == 0)
         return true;
     return err_set(err, ERR_DENIED,
-                   "'%s' belongs to user %ld, neither to you nor to root: "
-                   "name the base with --base",
+                   "'%s' belongs to user %ld, neither to you nor to root; if "
+                   "you want to use it, name it with --base or in "
+                   "$POINTSMAN_BASE",
                    path, (long)st->st_uid);
 }
 
@@ -54,7 +55,7 @@ static bool find_upwards(char **ret_path, struct err *err) {
     }
 }
 
-static bool find_home(char **ret_path, struct err *err) {
+bool base_home(char **ret_path, struct err *err) {
     struct text path = TEXT_INIT;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (geteuid() == 0 && base_exists(SERVICE_PATH))
@@ -83,7 +84,7 @@ bool base_find(const char *option, char **ret_path, struct err *err) {
         return err_set(err, ERR_USAGE, "--base needs a directory");
     if (!find_upwards(ret_path, err))
         return false;
-    return *ret_path || find_home(ret_path, err);
+    return *ret_path || base_home(ret_path, err);
 }
 
 bool base_exists(const char *path) {

@@ -150,7 +150,10 @@ static bool find_group(const char *name, gid_t *ret_gid, struct err *err) {
 static bool own(int fd, gid_t gid, mode_t mode, const char *name,
                 struct err *err) {
     if (gid != (gid_t)-1 && disk->fchown(fd, (uid_t)-1, gid) < 0)
-        return err_errno(err, errno, "cannot set the group of '%s'", name);
+        return err_errno(err, errno,
+                         "cannot set the group of '%s' to %ld (are you a "
+                         "member?)",
+                         name, (long)gid);
     if (disk->fchmod(fd, mode) < 0)
         return err_errno(err, errno, "cannot set the mode of '%s'", name);
     return true;
@@ -254,7 +257,7 @@ bool base_make(int fd, gid_t group, const struct role *const *roles,
                struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
     mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
-    return own(fd, group, mode, "the base", err) &&
+    return own(fd, group, mode, "base", err) &&
            make_dirs(fd, group, mode, err) &&
            dir_open(fd, "ctrl", &ctrl, err) &&
            make_fifos(ctrl, group, roles, err) &&

@@ -8,6 +8,29 @@
 
 /* ---- which command ------------------------------------------------------- */
 
+/* What people type who come from other programs. */
+static const char *const elsewhere[][2] = {
+    {"add", "submit"},        {"at", "cron add"},
+    {"batch", "submit"},      {"cat", "logs"},
+    {"crontab", "cron list"}, {"enqueue", "submit"},
+    {"info", "status"},       {"jobs", "list"},
+    {"kill", "cancel"},       {"land", "change pack --submit"},
+    {"ls", "list"},           {"merge", "change pack --submit"},
+    {"ps", "list"},           {"revert", "rollback"},
+    {"rm", "cancel"},         {"sbatch", "submit"},
+    {"scancel", "cancel"},    {"show", "status"},
+    {"squeue", "list"},       {"start", "serve"},
+    {"tail", "logs -f"},      {"top", "list"},
+    {"tsp", "submit"},
+};
+
+static const char *word_here(const char *name) {
+    for (size_t i = 0; i < COUNT(elsewhere); i++)
+        if (strcmp(elsewhere[i][0], name) == 0)
+            return elsewhere[i][1];
+    return NULL;
+}
+
 static bool unknown_command(struct call *call, const char *name,
                             struct err *err) {
     const struct command_table *table = call->table;
@@ -18,11 +41,16 @@ static bool unknown_command(struct call *call, const char *name,
     for (size_t i = 0; i < table->command_count; i++)
         if (command_is_shown(&table->commands[i]))
             names[count++] = table->commands[i].name;
-    const char *meant = text_nearest(name, names, count);
+    const char *meant = word_here(name);
+    if (meant == NULL)
+        meant = text_nearest(name, names, count);
     if (meant != NULL)
         return err_set(err, ERR_USAGE, "no command '%s'; did you mean '%s'?",
                        name, meant);
-    return err_set(err, ERR_USAGE, "no command '%s'; try pointsman help", name);
+    return err_set(err, ERR_USAGE,
+                   "no command '%s'; try pointsman help, or to run a program: "
+                   "pointsman run -- %s",
+                   name, name);
 }
 
 /* Words that begin commands of two words ("change", "config"). */

@@ -100,8 +100,8 @@ int cmd_change_pack(struct call *call) {
     else if (ok && result.path != NULL)
         (void)console_printf("%s\n", result.path);
     if (ok)
-        console_note("set %s: %zu files, %zu deleted", result.id, result.files,
-                     result.deleted);
+        console_note("set %s: %zu file%s, %zu deleted", result.id, result.files,
+                     result.files == 1 ? "" : "s", result.deleted);
     pack_result_clear(&result);
     return ok ? console_finish(0) : console_error(&err);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/call_connect.h"
+#include "core/repeat.h"
 #include "os/clock.h"
 
 enum { ITEM_BYTES = 1 << 20 };
@@ -35,6 +36,8 @@ static bool add_crontab(struct cron_query *query, const char *line,
     struct cron_err cron_err;
     bool ok = true;
 
+    if (!repeat_has_five_columns(line, err))
+        return false;
     if (!cron_crontab_parse(line, NULL, &crontab, &cron_err))
         return cron_query_err_set(err, &cron_err);
     if (crontab.kind != CRON_LINE_TIMES)

@@ -444,6 +444,11 @@ bool help_topic(const struct command_table *table, const char *name,
     for (size_t i = 0; i < table->command_count; i++)
         if (command_is_shown(&table->commands[i]))
             names[count++] = table->commands[i].name;
+    if (strcmp(name, "pointsman.conf") == 0)
+        return err_set(err, ERR_USAGE,
+                       "pointsman.conf has a manual page: man pointsman.conf; "
+                       "before it is installed, pointsman help --man "
+                       "pointsman.conf | man -l -");
     const char *meant = text_nearest(name, names, count);
     if (meant != NULL)
         return err_set(err, ERR_USAGE,

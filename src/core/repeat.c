@@ -21,11 +21,31 @@ static bool add_item(struct repeat *repeat, const char *text, size_t bytes,
     return true;
 }
 
+bool repeat_has_five_columns(const char *line, struct err *err) {
+    static const char blanks[] = " \t", signs[] = "0123456789*/,-?LW#";
+    size_t columns = 0, len;
+    for (const char *p = line + strspn(line, blanks); *p != '\0';
+         p += len, p += strspn(p, blanks)) {
+        len = strcspn(p, blanks);
+        /* Names stand in the first columns; behind them, it is a command. */
+        if (++columns > 5 && strspn(p, signs) < len)
+            return true;
+    }
+    return (columns != 6 && columns != 7) ||
+           err_set(err, ERR_DATA,
+                   "'%s' has %zu columns; a crontab line has five: minute, "
+                   "hour, day of month, month, day of week, without seconds "
+                   "and years",
+                   line, columns);
+}
+
 static bool add_crontab(struct repeat *repeat, const char *line,
                         const char *hash_name, struct err *err) {
     struct cron_crontab crontab;
     struct cron_err cron_err;
     bool ok = true;
+    if (!repeat_has_five_columns(line, err))
+        return false;
     if (!cron_crontab_parse(line, hash_name, &crontab, &cron_err))
         return refuse(err, &cron_err);
     if (crontab.kind != CRON_LINE_TIMES)

@@ -201,6 +201,7 @@ void why_no_role(struct why *why, const char *role) {
     why_add(why, "slot", (struct span){0},
             arena_printf(why->arena,
                          "no %s role runs here; start `pointsman serve` or "
-                         "`pointsman daemon %s`",
+                         "`pointsman daemon all --until-idle` (or only this "
+                         "role: `pointsman daemon %s`)",
                          role, role));
 }

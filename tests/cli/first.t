@@ -8,7 +8,7 @@ $ pointsman list
 | ID ...
 | <ID>  command  DC     pending  <age> ... admitted  echo hello
 $ pointsman why @last
-| <ID>: no exec role runs here; start `pointsman serve` or `pointsman daemon exec`
+| <ID>: no exec role runs here; start `pointsman serve` or `pointsman daemon all --until-idle` (or only this role: `pointsman daemon exec`)
 $ pointsman daemon all --until-idle
 $ pointsman list state:done
 | ID ...

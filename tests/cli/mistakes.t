@@ -11,7 +11,13 @@ $ pointsman sumbit -- true
 ! pointsman: no command 'sumbit'; did you mean 'submit'?
 = 64
 $ pointsman frobnicate
-! pointsman: no command 'frobnicate'; try pointsman help
+! pointsman: no command 'frobnicate'; try pointsman help, or to run a program: pointsman run -- frobnicate
+= 64
+$ pointsman ls -l
+! pointsman: no command 'ls'; did you mean 'list'?
+= 64
+$ pointsman kill 7
+! pointsman: no command 'kill'; did you mean 'cancel'?
 = 64
 $ pointsman change
 ! pointsman: 'change' needs one more word: pack, submit, put
@@ -109,6 +115,28 @@ $ pointsman logs one
 $ pointsman logs --attempt 0 one
 ! pointsman: '--attempt' must be a number from 1 to 4294967295, not '0'
 = 64
+# Six or seven columns, as other programs have them.
+$ pointsman cron add six '0 30 2 * * *' -- true
+! pointsman: '0 30 2 * * *' has 6 columns; a crontab line has five: minute, ...
+= 65
+$ pointsman cron next '0 0 2 ? * * 2027'
+! pointsman: '0 0 2 ? * * 2027' has 7 columns; a crontab line has five: minute, ...
+= 65
+$ pointsman cron next '0 2 * * * make'
+! pointsman: 'make' follows the five columns; leave the command out
+= 65
+$ pointsman set concurency 3
+! pointsman: no setting 'concurency'; did you mean 'queue.concurrency'?
+= 64
+$ pointsman set queue.shape round
+! pointsman: no setting 'queue.shape'; pointsman settings lists them
+= 64
+$ pointsman help pointsman.conf
+! pointsman: pointsman.conf has a manual page: ...
+= 64
+$ (HOME=$PWD/home XDG_STATE_HOME=; cd /; pointsman list)
+! pointsman: no base: there is no .pointsman in this directory or above, and no '...home/.local/state/pointsman'; ...
+= 78
 $ pointsman cron list nosuch
 ! pointsman: no schedule 'nosuch'
 = 66
@@ -189,7 +217,7 @@ $ pointsman daemon quue
 ! pointsman: no daemon 'quue'; did you mean 'queue'?
 = 64
 $ pointsman set queue.concurency 3
-! pointsman: no setting 'queue.concurency'; pointsman settings lists them
+! pointsman: no setting 'queue.concurency'; did you mean 'queue.concurrency'?
 = 64
 $ pointsman set queue.concurrency many
 ! pointsman: ...
