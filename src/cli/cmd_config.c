@@ -152,17 +152,20 @@ int cmd_set(struct call *call) {
 
 /* ---- doctor -------------------------------------------------------------- */
 
-static void finding(bool as_json, const char *name, bool well,
-                    const char *detail, const char *meaning) {
+/* `tag` is ok, warn, or off: an optional feature is missing. */
+static void print_finding(bool as_json, const char *name, const char *tag,
+                          const char *detail, const char *meaning) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct json json;
+    bool well = strcmp(tag, "ok") == 0;
 
     if (!as_json) {
-        (void)console_printf("%s%-4s%s %-14s %s%s%s\n",
-                             console_colour(well ? CONSOLE_GOOD : CONSOLE_WARM),
-                             well ? "ok" : "no", console_colour(CONSOLE_PLAIN),
-                             name, detail, detail[0] == '\0' ? "" : "; ",
-                             meaning);
+        enum console_colour colour = well                      ? CONSOLE_GOOD
+                                     : strcmp(tag, "off") == 0 ? CONSOLE_PLAIN
+                                                               : CONSOLE_WARM;
+        (void)console_printf("%s%-4s%s %-14s %s%s%s\n", console_colour(colour),
+                             tag, console_colour(CONSOLE_PLAIN), name, detail,
+                             detail[0] == '\0' ? "" : "; ", meaning);
         return;
     }
     json_open(&json, &line);
@@ -171,6 +174,8 @@ static void finding(bool as_json, const char *name, bool well,
     json_string(&json, name);
     json_key(&json, "ok");
     json_bool(&json, well);
+    json_key(&json, "tag");
+    json_string(&json, tag);
     json_key(&json, "detail");
     json_string(&json, detail);
     json_key(&json, "meaning");
@@ -180,13 +185,21 @@ static void finding(bool as_json, const char *name, bool well,
     (void)console_write(text_span(&line));
 }
 
+static void finding(bool as_json, const char *name, bool well,
+                    const char *detail, const char *meaning) {
+    print_finding(as_json, name, well ? "ok" : "warn", detail, meaning);
+}
+
 static void find_features(bool as_json) {
     struct feature features[FEATURES_MAX];
     size_t count = features_probe(NULL, features);
 
     for (size_t i = 0; i < count; i++)
-        finding(as_json, features[i].name, features[i].present,
-                features[i].detail, features[i].meaning);
+        print_finding(as_json, features[i].name,
+                      features[i].present  ? "ok"
+                      : features[i].needed ? "warn"
+                                           : "off",
+                      features[i].detail, features[i].meaning);
 }
 
 static bool find_disk(struct call *call, const struct base *base,

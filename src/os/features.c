@@ -20,13 +20,22 @@ struct list_of_features {
     size_t count;
 };
 
-/* Adds a feature; `meaning` depends on whether it is present. */
+/* Adds a feature that is merely useful; `meaning` depends on whether it is
+ * present. */
 static struct feature *add(struct list_of_features *list, const char *name,
                            bool present, const char *with,
                            const char *without) {
     struct feature *feature = &list->items[list->count++];
     *feature = (struct feature){
         .name = name, .present = present, .meaning = present ? with : without};
+    return feature;
+}
+
+static struct feature *add_needed(struct list_of_features *list,
+                                  const char *name, bool present,
+                                  const char *with, const char *without) {
+    struct feature *feature = add(list, name, present, with, without);
+    feature->needed = true;
     return feature;
 }
 
@@ -79,7 +88,8 @@ static void probe_cgroup(struct list_of_features *list,
     bool found = !off && (cgroup_root != NULL || cgroup_find(own, &err));
     bool usable = found && can_be_used(root, detail);
     set_detail(
-        add(list, "cgroup-v2", usable,
+        add_needed(
+            list, "cgroup-v2", usable,
             "A task and all its descendants are killed together; an empty "
             "cgroup proves that no process of it is left.",
             "Tasks are tracked by process group, subreaper and an inherited "
@@ -103,7 +113,8 @@ static void probe_processes(struct list_of_features *list) {
     int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (fd >= 0)
         close(fd);
-    add(list, "pidfd", fd >= 0,
+    add_needed(
+        list, "pidfd", fd >= 0,
         "Processes are identified by descriptors, which are never reused.",
         "Tasks are identified by pids, which may be reused: Linux 5.4 or "
         "later is needed.");
@@ -120,14 +131,15 @@ static void probe_processes(struct list_of_features *list) {
 static void probe_sandbox(struct list_of_features *list) {
     struct sandbox_report report;
     sandbox_probe(&report);
-    struct feature *landlock =
-        add(list, "landlock", (report.in_force & SANDBOX_LANDLOCK) != 0,
-            "Untrusted input is parsed in a process that cannot open files.",
-            "Parsers of untrusted input are kept from files by seccomp only.");
+    struct feature *landlock = add_needed(
+        list, "landlock", (report.in_force & SANDBOX_LANDLOCK) != 0,
+        "Untrusted input is parsed in a process that cannot open files.",
+        "Parsers of untrusted input are kept from files by seccomp only.");
     if (landlock->present)
         snprintf(landlock->detail, sizeof landlock->detail, "version %d",
                  report.landlock_abi);
-    add(list, "seccomp", (report.in_force & SANDBOX_SECCOMP) != 0,
+    add_needed(
+        list, "seccomp", (report.in_force & SANDBOX_SECCOMP) != 0,
         "Parsers of untrusted input cannot open sockets or start programs.",
         "Parsers of untrusted input are limited only in memory and time.");
 }
@@ -137,17 +149,17 @@ static void probe_locks(struct list_of_features *list) {
     bool works = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (fd >= 0)
         close(fd);
-    add(list, "flock", works, "Each role runs at most once per base.",
-        "Nothing prevents a role from running twice.");
+    add_needed(list, "flock", works, "Each role runs at most once per base.",
+               "Nothing prevents a role from running twice.");
 }
 
 static void probe_rights(struct list_of_features *list) {
     bool root = geteuid() == 0;
-    struct feature *feature =
-        add(list, "unprivileged", !root,
-            "Jobs run as the same unprivileged user as Pointsman.",
-            "Jobs run as root, without restrictions; use a service account or "
-            "--user.");
+    struct feature *feature = add_needed(
+        list, "unprivileged", !root,
+        "Jobs run as the same unprivileged user as Pointsman.",
+        "Jobs run as root, without restrictions; use a service account or "
+        "--user.");
     snprintf(feature->detail, sizeof feature->detail, "uid %u",
              (unsigned)geteuid());
 }

@@ -11,6 +11,7 @@ enum { FEATURES_MAX = 16 };
 struct feature {
     const char *name; /* "cgroup-v2" */
     bool present;
+    bool needed;         /* its absence weakens a protection */
     char detail[160];    /* "/sys/fs/cgroup/unified/app, writable" */
     const char *meaning; /* one sentence: what its presence or absence means */
 };

@@ -29,8 +29,8 @@ $ pointsman -q init
 $ pointsman init --target main=nosuch.git other
 ! target 'main': no git repository 'nosuch.git' yet; its change sets wait until it exists
 ! created base 'other'; try: pointsman run -- echo hello
-$ pointsman --base other doctor | grep '^no .*target'
-| no   target         main: .../nosuch.git; no git repository: its change sets wait for one
+$ pointsman --base other doctor | grep '^warn .*target'
+| warn target         main: .../nosuch.git; no git repository: its change sets wait for one
 ! pointsman: the base has problems, see above
 $ mkdir -p other/conf.d; printf '[serve]\nlisten = 99999\n' >other/conf.d/listen.conf; pointsman --base other config check >listed
 ! pointsman: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off

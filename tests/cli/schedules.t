@@ -48,7 +48,7 @@ $ pointsman cron list --json late | tr , '\n' | grep -e fired -e left_out
 | "left_out":3
 # doctor reports a schedule that never fires again.
 $ pointsman doctor | grep schedule
-| no   schedule       late never fires again; see `pointsman cron check` and `cron list`
+| warn schedule       late never fires again; see `pointsman cron check` and `cron list`
 ! pointsman: the base has problems, see above
 $ pointsman cron remove late
 # Instants missed within --max-shift fire late. The first was 3 minutes ago.

@@ -24,3 +24,6 @@ $ pointsman config check
 ! configuration OK
 $ pointsman doctor | grep -c registry
 | 1
+# Each line has one of three tags in the same column.
+$ pointsman doctor >lines; grep -cvE '^(ok  |warn|off ) [a-z0-9-]+ +[^ ]' lines || :
+| 0

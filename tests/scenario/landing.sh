@@ -133,7 +133,7 @@ waits_for() {
     says "$1" why.said
     pointsman why --json b | jq -e -s 'any(.kind == "target")'
     ends 1 pointsman doctor
-    grep '^no .*target' out >doctor.said
+    grep '^warn .*target' out >doctor.said
     says "$1" doctor.said
 }
 
@@ -327,7 +327,7 @@ waits_for_count() {
     in_one_place g1 Q
     in_one_place g2 Q
     pointsman why g1 >why.said
-    says "group 'web': 2 of 3 sets have come" why.said
+    says "group 'web': 2 of 3 sets have arrived" why.said
     make_set g3 DC c 3 '##group' 'web 3'
     pointsman change submit "$made"
     within pointsman daemon all --until-idle

@@ -192,6 +192,9 @@ static void each_feature_has_a_description(void **state) {
     }
     assert_string_equal(features[1].name, "cgroup-v2");
     assert_false(features[1].present);
+    assert_true(features[1].needed);
+    assert_string_equal(features[2].name, "cgroup-limits");
+    assert_false(features[2].needed);
     assert_string_equal(features[1].detail, "switched off");
 }
 
