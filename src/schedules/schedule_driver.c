@@ -71,6 +71,7 @@ static void entry_set(struct schedule_driver *driver,
     struct err err = {0};
     bool paused;
     entry_rest(driver, entry);
+    entry->reading = ++driver->readings;
     if (entry->serial != row->serial)
         entry->looked = false;
     entry->serial = row->serial;

@@ -12,7 +12,7 @@ enum { AGAIN_S = 1 };
 struct firing {
     struct schedule_driver *driver;
     struct schedule_decision decision;
-    uint64_t serial;
+    uint64_t serial, reading;
     unsigned job, mark;   /* operations */
     enum job_state state; /* the state in which the job is admitted */
     char name[SCHEDULE_NAME_BYTES + 1];
@@ -137,13 +137,6 @@ static void firing_begin(const struct firing *firing,
 
 static store_done fired;
 
-/* The schedule may have been removed or redefined in the meantime. */
-static struct schedule_entry *entry_of(const struct firing *firing) {
-    struct schedule_entry *entry =
-        schedule_entry_find(firing->driver, span_of(firing->name));
-    return entry && entry->schedule == firing->decision.schedule ? entry : NULL;
-}
-
 static void submit(struct firing *firing, struct store_batch *batch) {
     firing->driver->under_way++;
     store_submit(batch, fired, firing);
@@ -196,7 +189,8 @@ static void fired(void *ctx, struct store_batch *batch, bool ok,
                   const struct err *err) {
     struct firing *firing = ctx;
     struct schedule_driver *driver = firing->driver;
-    struct schedule_entry *entry = entry_of(firing);
+    struct schedule_entry *entry =
+        schedule_entry_find(driver, span_of(firing->name));
     driver->under_way--;
     enum store_result job = STORE_SAME, mark = STORE_CONFLICT;
     if (ok && firing->job != SCHEDULE_NO_JOB)
@@ -205,7 +199,12 @@ static void fired(void *ctx, struct store_batch *batch, bool ok,
         mark = store_batch_result(batch, firing->mark);
     if (!entry)
         return;
-    if (!ok) {
+    if (entry->reading != firing->reading) {
+        /* The schedule of the decision is gone, even if the present one lies at
+         * its address; and what was read then may lack this firing. */
+        entry->looked = false;
+        schedule_entry_stale(driver, entry);
+    } else if (!ok) {
         failed(firing, err);
         struct schedule_place from = firing->decision.from;
         schedules_reset(driver->schedules, firing->decision.schedule, &from);
@@ -267,6 +266,7 @@ void schedule_driver_carry_out(struct schedule_driver *driver,
         .driver = driver,
         .decision = *decision,
         .serial = entry->serial,
+        .reading = entry->reading,
         .job = SCHEDULE_NO_JOB,
     };
     snprintf(firing->name, sizeof(firing->name), "%s", entry->name);

@@ -13,6 +13,7 @@
 struct schedule_entry {
     struct list link; /* driver.stale while it has to be read (again) */
     struct schedule *schedule; /* NULL: paused, or it cannot be read */
+    uint64_t reading; /* number of the reading that `schedule` comes from */
     uint64_t serial;
     struct list jobs; /* of struct schedule_live_job.of_entry */
     bool looked;      /* its jobs from before the start are known */
@@ -38,6 +39,7 @@ struct schedule_driver {
     struct map entries; /* name -> struct schedule_entry */
     struct map jobs;    /* num -> struct schedule_live_job */
     struct list stale;
+    uint64_t readings;     /* of rows, so far */
     struct heap deadlines; /* of struct schedule_live_job */
     struct wall now;
     unsigned under_way; /* number of batches */
