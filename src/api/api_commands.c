@@ -6,6 +6,7 @@
 #include "api/api_command.h"
 #include "api/api_handlers.h"
 
+#include "core/reason.h"
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
 #include "scheduler/work_kind.h"
@@ -54,7 +55,7 @@ static bool add_cancel(struct api_call *call, struct store_batch *batch,
         store_move(batch, &(struct store_move){.num = job->num,
                                                .from = job->state,
                                                .to = STATE_TERMINATED,
-                                               .reason = SPAN("operator"),
+                                               .reason = SPAN(REASON_OPERATOR),
                                                .detail = command->because});
     return true;
 }

@@ -4,6 +4,7 @@
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
+#include "core/reason.h"
 #include "base/base.h"
 #include "base/role.h"
 #include "scheduler/estimate.h"
@@ -216,7 +217,7 @@ void api_why(struct api_call *call) {
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < why.count; i++)
         reason_json(call, &job, &why.reasons[i]);
-    if (span_starts(job.cause, "schedule ")) {
+    if (span_starts(job.cause, CAUSE_SCHEDULE)) {
         one = (struct scheduler_reason){.kind = "cause"};
         one.text = span_of(arena_printf(&call->arena, "made by %.*s",
                                         (int)job.cause.len, job.cause.p));

@@ -1,6 +1,7 @@
 #include "api/job_json.h"
 
 #include "lib/map.h"
+#include "core/reason.h"
 #include "wire/attempt_trace.h"
 #include "wire/words.h"
 
@@ -294,9 +295,9 @@ bool job_exit_code(struct store *store, const struct job *job,
         *ret_code = 143;
         return true;
     }
-    int otherwise = job->state == STATE_TERMINATED ? 143
-                    : span_is(job->reason, "perm") ? 127
-                                                   : 1;
+    int otherwise = job->state == STATE_TERMINATED      ? 143
+                    : span_is(job->reason, REASON_PERM) ? 127
+                                                        : 1;
     if (!job_has(job, JOB_HAS_EXIT_CODE)) {
         *ret_code = job->state == STATE_TERMINATED ? 143 : 1;
         return true;

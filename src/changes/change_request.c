@@ -9,6 +9,7 @@
 
 #include "api/api_call.h"
 #include "lib/log.h"
+#include "core/reason.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "base/base.h"
@@ -181,7 +182,7 @@ void change_request_submit(struct api_call *call) {
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),
-        .cause = SPAN("person"),
+        .cause = SPAN(CAUSE_PERSON),
         .host = span_of(api->options.base->host),
         .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
     };

@@ -1,5 +1,6 @@
 #include "changes/old_facts.h"
 
+#include "core/reason.h"
 #include "wire/approval_text.h"
 
 /* Cuts at the first `words`. False: they are not in `text`. */
@@ -28,7 +29,7 @@ static void read_effect(const struct store_event *event,
     struct span by = event->detail, because = event->detail;
     (void)cut_at(event->detail, ", because of ", &by, &because);
     facts->because = because;
-    if (span_is(event->reason, "rolled-back"))
+    if (span_is(event->reason, REASON_ROLLED_BACK))
         facts->rollback = by;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "os/dir.h"
 #include "landing/branch_tip.h"
 #include "changes/checker.h"
@@ -294,7 +295,7 @@ static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
     job->actor =
         span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
-    job->cause = SPAN("person");
+    job->cause = SPAN(CAUSE_PERSON);
     approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
     job->admitted = prequeue->now;
     store_batch_actor(batch, prequeue->now, job->actor);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "changes/projection_parts.h"
@@ -64,7 +65,7 @@ static bool cancel_by_hand(struct projection *projection, const struct job *job,
                           .num = job->num,
                           .from = job->state,
                           .to = STATE_TERMINATED,
-                          .reason = SPAN("operator"),
+                          .reason = SPAN(REASON_OPERATOR),
                           .detail = SPAN("its job file was moved to term/"),
                       });
     bool ok = store_write(batch, err);

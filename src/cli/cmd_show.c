@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/reason.h"
 #include "os/account.h"
 #include "os/clock.h"
 
@@ -239,7 +240,7 @@ static const char *submitter(struct span line, struct arena *arena) {
     if (is_local && strncmp(actor, "uid:", 4) == 0 &&
         account_find(span_of(actor + 4), arena, &account, &err))
         actor = account.name;
-    return strcmp(cause, "person") == 0
+    return strcmp(cause, CAUSE_PERSON) == 0
                ? arena_printf(arena, "by %s", actor)
                : arena_printf(arena, "by %s (%s)", actor, cause);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "lib/random.h"
+#include "core/reason.h"
 #include "commands/command_kind.h"
 #include "os/account.h"
 #include "os/sum.h"
@@ -119,8 +120,8 @@ bool command_admit(struct store_batch *batch,
         .rank = key,
         .actor = origin->actor,
         .cause = origin->cause,
-        .detail = span_starts(origin->cause, "schedule ") ? origin->cause
-                                                          : (struct span){0},
+        .detail = span_starts(origin->cause, CAUSE_SCHEDULE) ? origin->cause
+                                                             : (struct span){0},
         .sum = span_of(sum),
         .spec = spec,
         .retries = submission->retries,

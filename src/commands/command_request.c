@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/api_call.h"
+#include "core/reason.h"
 #include "os/sum.h"
 #include "base/base.h"
 #include "commands/command_admit.h"
@@ -32,8 +33,9 @@ static struct origin origin_of(struct api_call *call) {
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),
-        .cause = span_is(api_query(call, "cause"), "run") ? SPAN("run")
-                                                          : SPAN("person"),
+        .cause = span_is(api_query(call, "cause"), CAUSE_RUN)
+                     ? SPAN(CAUSE_RUN)
+                     : SPAN(CAUSE_PERSON),
         .host = api->options.base == NULL ? SPAN("localhost")
                                           : span_of(api->options.base->host),
         .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),

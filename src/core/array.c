@@ -1,5 +1,7 @@
 #include "core/array.h"
 
+#include "core/reason.h"
+
 #include <stdio.h>
 
 static bool task_is_open(const struct array_task *task) {
@@ -92,13 +94,13 @@ struct retry_verdict array_verdict(const struct array *array,
     char text[80];
     size_t failed = 0;
     if (killer == RETRY_OPERATOR)
-        return retry_verdict_make(STATE_TERMINATED, "operator", SPAN(""));
+        return retry_verdict_make(STATE_TERMINATED, REASON_OPERATOR, SPAN(""));
     if (killer == RETRY_STOP)
-        return retry_verdict_make(STATE_PENDING, "returned", SPAN(""));
+        return retry_verdict_make(STATE_PENDING, REASON_RETURNED, SPAN(""));
     for (size_t i = 0; i < array->count; i++)
         failed += array->tasks[i].status == TASK_FAILED;
     if (failed == 0)
-        return retry_verdict_make(STATE_DONE, "ok", SPAN(""));
+        return retry_verdict_make(STATE_DONE, REASON_OK, SPAN(""));
     snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,
              array->count);
     return retry_verdict_make(STATE_FAILED, "failed", span_of(text));

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "lib/attr.h"
+#include "core/reason.h"
 
 static const char *const kind_words[] = {
 #define JOB_KIND(name, word, traits) word,

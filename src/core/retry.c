@@ -1,5 +1,7 @@
 #include "core/retry.h"
 
+#include "core/reason.h"
+
 #include <stdio.h>
 
 enum { DELAY_MAX_S = 600, JITTER_PERCENT = 20 };
@@ -61,8 +63,8 @@ static void say_error(struct retry_verdict *v, const struct question *q) {
 
 static struct retry_verdict done(const struct question *q) {
     bool before = q->end->result == RETRY_RECOVERED;
-    struct retry_verdict v =
-        verdict(STATE_DONE, before ? "already-landed" : "ok", TASK_DONE);
+    struct retry_verdict v = verdict(
+        STATE_DONE, before ? REASON_ALREADY_LANDED : REASON_OK, TASK_DONE);
 
     if (q->end->landed && q->end->killer == RETRY_OPERATOR)
         say(&v, "cancelled too late: it had landed");
@@ -99,7 +101,7 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
         say(&v, "temporary failures for %lld h",
             (long long)(limits->temp_max_ms / 3600000));
     } else {
-        v = verdict(STATE_PENDING, "temp", TASK_BACKOFF);
+        v = verdict(STATE_PENDING, REASON_TEMP, TASK_BACKOFF);
         v.not_before = later(q, q->counts->temps);
         say_error(&v, q);
     }
@@ -158,7 +160,7 @@ static struct retry_verdict crashed(const struct question *q) {
         say(&v, "%u abnormal ends", crashes);
         v.alarm = true;
     } else {
-        v = verdict(STATE_PENDING, "crash", TASK_LOST);
+        v = verdict(STATE_PENDING, REASON_CRASH, TASK_LOST);
         v.not_before = later(q, q->counts->crashes);
         say_error(&v, q);
     }
@@ -171,7 +173,7 @@ static struct retry_verdict crashed(const struct question *q) {
  * jobs. */
 static struct retry_verdict unavailable(const struct question *q) {
     struct retry_verdict v =
-        verdict(STATE_PENDING, "unavailable", TASK_BACKOFF);
+        verdict(STATE_PENDING, REASON_UNAVAILABLE, TASK_BACKOFF);
 
     say_error(&v, q);
     return v;
@@ -180,11 +182,11 @@ static struct retry_verdict unavailable(const struct question *q) {
 static struct retry_verdict recovered(const struct question *q) {
     if (q->limits->at_most_once)
         return ran_once();
-    return verdict(STATE_PENDING, "recovered", TASK_LOST);
+    return verdict(STATE_PENDING, REASON_RECOVERED, TASK_LOST);
 }
 
 static struct retry_verdict cannot(const struct question *q) {
-    struct retry_verdict v = failed("perm");
+    struct retry_verdict v = failed(REASON_PERM);
 
     say_error(&v, q);
     v.alarm = true;
@@ -193,7 +195,8 @@ static struct retry_verdict cannot(const struct question *q) {
 
 /* Nothing ran, so nothing is counted. */
 static struct retry_verdict withdrawn(void) {
-    struct retry_verdict v = verdict(STATE_PENDING, "returned", TASK_UNSTARTED);
+    struct retry_verdict v =
+        verdict(STATE_PENDING, REASON_RETURNED, TASK_UNSTARTED);
 
     v.action = RETRY_UNCOUNT;
     return v;
@@ -205,7 +208,7 @@ static struct retry_verdict incomplete(const struct question *q, bool wait) {
 
     if (q->limits->at_most_once)
         return ran_once();
-    v = verdict(STATE_PENDING, "returned",
+    v = verdict(STATE_PENDING, REASON_RETURNED,
                 wait ? TASK_BACKOFF : TASK_INCOMPLETE);
     say(&v, "reported that it is not complete");
     if (wait)
@@ -245,7 +248,7 @@ static struct retry_verdict by_exit(const struct question *q) {
     case 100:
     case 126:
     case 127: {
-        struct retry_verdict v = failed("perm");
+        struct retry_verdict v = failed(REASON_PERM);
 
         say(&v, "exited with %d (permanent failure)", end->exit_code);
         v.fails = 1;
@@ -266,7 +269,7 @@ static struct retry_verdict stopped(const struct question *q) {
         return done(q);
     if (q->limits->at_most_once)
         return ran_once();
-    return verdict(STATE_PENDING, "returned", TASK_UNSTARTED);
+    return verdict(STATE_PENDING, REASON_RETURNED, TASK_UNSTARTED);
 }
 
 static struct retry_verdict by_status(const struct question *q) {
@@ -320,9 +323,9 @@ struct retry_verdict retry_after(const struct retry_end *end,
     if (end->landed)
         return done(&q);
     if (end->killer == RETRY_OPERATOR)
-        return verdict(STATE_TERMINATED, "operator", TASK_FAILED);
+        return verdict(STATE_TERMINATED, REASON_OPERATOR, TASK_FAILED);
     if (end->killer == RETRY_ROLLBACK)
-        return verdict(STATE_ABANDONED, "rollback", TASK_FAILED);
+        return verdict(STATE_ABANDONED, REASON_ROLLBACK, TASK_FAILED);
     switch (end->result) {
     case RETRY_CANNOT:
         return cannot(&q);

@@ -1,5 +1,7 @@
 #include "core/retry_landing.h"
 
+#include "core/reason.h"
+
 #include <stdio.h>
 
 /* The exit code of a landing that was sent TERM (doc/design/landing.md,
@@ -61,16 +63,18 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
     struct retry_end as = *end;
     char text[80];
     if (end->landed)
-        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
+        return retry_verdict_make(STATE_DONE, REASON_ALREADY_LANDED,
+                                  said->rest);
     switch (said->verdict) {
     case LAND_ALREADY:
-        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
+        return retry_verdict_make(STATE_DONE, REASON_ALREADY_LANDED,
+                                  said->rest);
     case LAND_DONE:
-        return retry_verdict_make(STATE_DONE, "ok", said->rest);
+        return retry_verdict_make(STATE_DONE, REASON_OK, said->rest);
     case LAND_CONFLICT:
-        return retry_verdict_make(STATE_FAILED, "conflict", said->rest);
+        return retry_verdict_make(STATE_FAILED, REASON_CONFLICT, said->rest);
     case LAND_PERMANENT:
-        return retry_verdict_make(STATE_FAILED, "perm", said->rest);
+        return retry_verdict_make(STATE_FAILED, REASON_PERM, said->rest);
     case LAND_FAILED:
         return failed(said);
     case LAND_UNAVAILABLE:
@@ -89,7 +93,7 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
         if (!died(landing, end))
             break;
         if (end->exit_code == ENDED_BY_TERM && !landing->is_stopping)
-            return retry_verdict_make(STATE_TERMINATED, "operator",
+            return retry_verdict_make(STATE_TERMINATED, REASON_OPERATOR,
                                       SPAN("its process was sent TERM"));
         describe_death(&as, text, sizeof(text));
         break;
@@ -181,7 +185,7 @@ struct retry_verdict retry_of_carried(const struct retry_carried *sets,
         fail_with(&own, cancelled_one(sets, count), "was cancelled");
     } else if (whole->to == STATE_ABANDONED && set->killer != RETRY_ROLLBACK) {
         own.to = STATE_PENDING; /* until that rollback is over */
-        say(&own, "returned", SPAN(""));
+        say(&own, REASON_RETURNED, SPAN(""));
     } else if (whole->to == STATE_FAILED) {
         struct span why, id = blamed(sets, count, said, &why);
         if (id.len > 0)

@@ -1,16 +1,19 @@
 #include "core/rollback_step.h"
 
+#include "core/reason.h"
+
 /* True: the decision is not to go on. */
 static bool is_over(const struct rollback_situation *situation,
                     struct retry_verdict *ret_verdict) {
     const struct rollback_decision *decision = situation->decision;
     if (situation->killer == RETRY_OPERATOR) {
         *ret_verdict =
-            retry_verdict_make(STATE_TERMINATED, "operator", SPAN(""));
+            retry_verdict_make(STATE_TERMINATED, REASON_OPERATOR, SPAN(""));
         return true;
     }
     if (situation->killer != RETRY_NOBODY) {
-        *ret_verdict = retry_verdict_make(STATE_PENDING, "returned", SPAN(""));
+        *ret_verdict =
+            retry_verdict_make(STATE_PENDING, REASON_RETURNED, SPAN(""));
         return true;
     }
     if (decision->verdict == ROLLBACK_GO)
@@ -21,7 +24,7 @@ static bool is_over(const struct rollback_situation *situation,
     bool worked = nothing && situation->has_members;
     *ret_verdict = retry_verdict_make(
         nothing ? STATE_DONE : STATE_FAILED,
-        worked ? "ok" : rollback_verdict_reason(decision->verdict),
+        worked ? REASON_OK : rollback_verdict_reason(decision->verdict),
         decision->detail);
     return true;
 }

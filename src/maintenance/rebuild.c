@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/reason.h"
 #include "os/dir.h"
 #include "changes/change_kind.h"
 #include "changes/facts.h"
@@ -140,8 +141,8 @@ static void follow_event(struct job *job, const struct store_event *event,
         job->reason = event->reason;
         job->detail = event->detail;
         job->cancel_asked = false;
-        job->temps += span_is(event->reason, "temp");
-        job->crashes += span_is(event->reason, "crash");
+        job->temps += span_is(event->reason, REASON_TEMP);
+        job->crashes += span_is(event->reason, REASON_CRASH);
     }
     if (facts.settled || facts.owed.ns > 0)
         job->owed = facts.owed;
@@ -175,7 +176,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
     job->id = set->id;
     job->kind = CHANGE_KIND;
     job->tasks = 1;
-    job->cause = SPAN("person");
+    job->cause = SPAN(CAUSE_PERSON);
     for (size_t i = 0; i < set->log.count; i++)
         follow_event(job, &set->log.events[i], &rebuild->arena, &at);
     set->logged = at;

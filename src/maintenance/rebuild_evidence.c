@@ -6,6 +6,7 @@
  * commit, so the log may know more. */
 #include "maintenance/rebuild_parts.h"
 
+#include "core/reason.h"
 #include "maintenance/fsck_report.h"
 #include "landing/history.h"
 #include "changes/facts.h"
@@ -78,7 +79,8 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
         .to = STATE_DONE,
         .attempt = set->record.job.attempt,
         .actor = SPAN("daemon:fsck"),
-        .reason = by.len > 0 ? SPAN("rolled-back") : SPAN("reinstated"),
+        .reason =
+            by.len > 0 ? SPAN(REASON_ROLLED_BACK) : SPAN(REASON_REINSTATED),
         .detail = arena_span(&rebuild->arena, text_span(&detail)),
         .facts = event_facts_format(&facts, &rebuild->arena),
     };

@@ -4,6 +4,7 @@
  * although no log says so yet: its plan is computed again from relations, as
  * the first time, and the next start asks the target how it ended, as after any
  * crash. */
+#include "core/reason.h"
 #include "core/rollback.h"
 #include "changes/facts.h"
 #include "maintenance/rebuild_parts.h"
@@ -41,7 +42,7 @@ void rebuild_take(struct rebuild *rebuild, struct found_set *set) {
             !span_equal(rb->target, job->target))
             continue;
         set->taken_by = rb->id;
-        job->reason = SPAN("rollback");
+        job->reason = SPAN(REASON_ROLLBACK);
         job->detail = rb->id;
     }
 }

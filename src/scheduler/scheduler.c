@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
@@ -165,7 +166,7 @@ static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
         struct store_attempt row = rows[i];
         row.status = TASK_LOST;
         row.ended = scheduler->now;
-        row.reason = SPAN("recovered");
+        row.reason = SPAN(REASON_RECOVERED);
         store_end(batch, &row);
     }
     for (size_t i = 0; ok && i < task_count; i++)
@@ -176,7 +177,8 @@ static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
         .num = job->num,
         .from = STATE_EXECUTING,
         .to = job->cancel_asked ? STATE_TERMINATED : STATE_PENDING,
-        .reason = job->cancel_asked ? SPAN("operator") : SPAN("recovered"),
+        .reason =
+            job->cancel_asked ? SPAN(REASON_OPERATOR) : SPAN(REASON_RECOVERED),
     };
     store_move(batch, &move);
     arena_clear(&arena);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "core/retry_landing.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
@@ -199,7 +200,7 @@ static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
     store_unassign(scheduler->batch, tracked->num, node_of(attempt),
                    attempt->number);
     verdict->to = STATE_PENDING;
-    snprintf(verdict->reason, sizeof(verdict->reason), "returned");
+    snprintf(verdict->reason, sizeof(verdict->reason), REASON_RETURNED);
     if (scheduler_verdict_result(attempt) == RETRY_TAKEN)
         verdict->not_before = wall_add_ms(scheduler->now, TAKEN_AGAIN_MS);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
@@ -74,7 +75,7 @@ static void on_retried(struct scheduler *scheduler,
 static void on_rollback(struct scheduler *scheduler,
                         const struct store_event *event) {
     const struct rollback_scope *scope = &scheduler->scope;
-    bool by_one = span_is(event->reason, "rollback");
+    bool by_one = span_is(event->reason, REASON_ROLLBACK);
     if (event->to == STATE_EXECUTING && by_one)
         scheduler_scope_open(scheduler, event->num);
     else if (event->to == STATE_ABANDONED && by_one && scope->num != 0 &&
@@ -147,7 +148,7 @@ static void on_cancel(struct scheduler *scheduler,
      * another reason: once its cancellation is requested it must not start
      * again. */
     tracked->killer = RETRY_OPERATOR;
-    tracked->kill |= span_is(event->reason, "kill");
+    tracked->kill |= span_is(event->reason, REASON_KILL);
     scheduler_stop_job(scheduler, tracked, scheduler_stop_kind(tracked));
 }
 

@@ -2,6 +2,7 @@
  * attempt of the first one. They start all or not at all. */
 #include "scheduler/scheduler_group_start.h"
 
+#include "core/reason.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
@@ -10,7 +11,7 @@
 
 static unsigned plan_carried(struct scheduler *scheduler, uint64_t num,
                              unsigned number) {
-    unsigned op = scheduler_attempt_begin(scheduler, num, SPAN("start"));
+    unsigned op = scheduler_attempt_begin(scheduler, num, SPAN(REASON_START));
     scheduler_attempt_assign(scheduler, num, SPAN(""), number);
     return op;
 }

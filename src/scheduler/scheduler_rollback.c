@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "core/rollback_step.h"
 #include "scheduler/rollback_plan.h"
 #include "scheduler/scheduler_attempt.h"
@@ -152,7 +153,7 @@ static void plan_abandons(struct scheduler *scheduler, struct span rb_id,
             .num = member->node.num,
             .from = member->node.state,
             .to = STATE_ABANDONED,
-            .reason = SPAN("rollback"),
+            .reason = SPAN(REASON_ROLLBACK),
             .detail = rb_id,
             .rollback = rb_id,
         };
@@ -209,7 +210,8 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
     store_batch_atomic(scheduler->batch);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_TAKE);
     plan->num = rb->num;
-    plan->op = scheduler_attempt_begin(scheduler, rb->num, SPAN("rollback"));
+    plan->op =
+        scheduler_attempt_begin(scheduler, rb->num, SPAN(REASON_ROLLBACK));
     scheduler_attempt_assign(scheduler, rb->num, SPAN(""), rb->attempt + 1);
     rollback_run->begun = scheduler->now;
     if (decision->verdict == ROLLBACK_GO) {
@@ -328,7 +330,7 @@ static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
     }
     if (scheduler->rollback_run.revert_count == 0) {
         struct retry_verdict verdict = retry_verdict_make(
-            STATE_DONE, "ok", SPAN("nothing of it had landed"));
+            STATE_DONE, REASON_OK, SPAN("nothing of it had landed"));
         end_without_process(scheduler, &verdict);
         return false;
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
@@ -105,7 +106,8 @@ static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
         scheduler_attempt_new(scheduler, tracked, tracked->job.attempt + 1);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
-    plan->op = scheduler_attempt_begin(scheduler, tracked->num, SPAN("start"));
+    plan->op =
+        scheduler_attempt_begin(scheduler, tracked->num, SPAN(REASON_START));
     scheduler_attempt_assign(scheduler, tracked->num, SPAN(""),
                              attempt->number);
 }
@@ -121,7 +123,8 @@ static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
     array_insert(scheduler, array);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_BEGIN);
     plan->num = tracked->num;
-    plan->op = scheduler_attempt_begin(scheduler, tracked->num, SPAN("start"));
+    plan->op =
+        scheduler_attempt_begin(scheduler, tracked->num, SPAN(REASON_START));
 }
 
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
@@ -186,8 +189,8 @@ static bool plan_one(struct scheduler *scheduler) {
         }
     }
     if (array && tracked &&
-        span_compare(job_rank(&array->tracked->job),
-                     job_rank(&tracked->job)) <= 0) {
+        span_compare(job_rank(&array->tracked->job), job_rank(&tracked->job)) <=
+            0) {
         put_back(scheduler, tracked);
         tracked = NULL;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "scheduler/why.h"
 #include "scheduler/scheduler_state.h"
 
@@ -43,7 +44,7 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
     if (!outage) {
         outage = outage_add(scheduler, target, why, scheduler->now);
         store_note(scheduler->batch, EVENT_TARGET, 0, target,
-                   SPAN("unavailable"), why);
+                   SPAN(REASON_UNAVAILABLE), why);
         log_warning("target '%.*s' is unavailable, its sets wait: %.*s",
                     (int)target.len, target.p, (int)why.len, why.p);
     }
@@ -80,7 +81,7 @@ struct wall target_again(const struct scheduler *scheduler,
 /* The registry shows it in the last step of a set that tried. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
     if (job_has(job, JOB_LANDS) && job->state == STATE_PENDING &&
-        span_is(job->reason, "unavailable") &&
+        span_is(job->reason, REASON_UNAVAILABLE) &&
         !map_get(&scheduler->outages, job->target))
         outage_add(scheduler, job->target, job->detail, job->since);
 }

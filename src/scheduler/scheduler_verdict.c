@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/reason.h"
 #include "core/retry_landing.h"
 #include "wire/status_line.h"
 #include "scheduler/scheduler_array.h"
@@ -102,7 +103,7 @@ static struct wall first_begun(struct scheduler *scheduler,
 static void command_limits(const struct job *job, struct retry_limits *limits) {
     limits->retries = job->retries;
     limits->at_most_once = (job->flags & JOB_AT_MOST_ONCE) != 0;
-    limits->temp_ends = span_is(job->cause, "run") && job->retries == 0;
+    limits->temp_ends = span_is(job->cause, CAUSE_RUN) && job->retries == 0;
 }
 
 static struct retry_counts *counts_of(struct attempt *attempt,

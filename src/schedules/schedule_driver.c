@@ -127,13 +127,9 @@ static void on_event(void *ctx, const struct store_event *event) {
     if (event->kind != EVENT_SCHEDULE || event->id.len == 0)
         return;
     struct schedule_entry *entry = schedule_entry_find(driver, event->id);
-    if (entry && span_is(event->reason, "run"))
+    if (entry && span_equal(event->reason, schedule_event_word(SCHEDULE_RUN)))
         entry->looked = false; /* it was run by hand */
-    bool defines =
-        span_is(event->reason, "added") || span_is(event->reason, "changed") ||
-        span_is(event->reason, "removed") || span_is(event->reason, "paused") ||
-        span_is(event->reason, "resumed");
-    if (defines)
+    if (schedule_event_changes(event->reason))
         schedule_entry_stale(driver,
                              entry ? entry : entry_new(driver, event->id));
 }

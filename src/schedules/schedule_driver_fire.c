@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 #include "schedules/schedule_driver_inner.h"
 #include "commands/command_admit.h"
 
@@ -71,18 +72,18 @@ static struct span cause_of(struct arena *arena, const struct firing *firing) {
     const struct schedule_decision *decision = &firing->decision;
     if (decision->reason == SCHEDULE_ON_TIME)
         return span_of(
-            arena_printf(arena, "schedule %s at %s", firing->name,
+            arena_printf(arena, CAUSE_SCHEDULE "%s at %s", firing->name,
                          schedule_instant_text(arena, decision->at)));
     return span_of(arena_printf(
-        arena, "schedule %s at %s, %" PRId64 " s late", firing->name,
+        arena, CAUSE_SCHEDULE "%s at %s, %" PRId64 " s late", firing->name,
         schedule_instant_text(arena, decision->at), decision->late_s));
 }
 
 /* ---- the batch ----------------------------------------------------------- */
 
-/* `reason` NULL: it fires. `detail`: why not, in a sentence. */
+/* `reason` empty: it fires. `detail`: why not, in a sentence. */
 static unsigned add_mark(struct store_batch *batch, const struct firing *firing,
-                         const char *reason, struct span detail) {
+                         struct span reason, struct span detail) {
     const struct schedule_decision *decision = &firing->decision;
     struct schedule_mark mark = {
         .name = span_of(firing->name),
@@ -93,8 +94,8 @@ static unsigned add_mark(struct store_batch *batch, const struct firing *firing,
         .offset_s = decision->to.offset_s,
         .round = decision->to.round,
         .job = firing->job,
-        .missed = reason ? decision->count : 0,
-        .reason = span_of(reason),
+        .missed = reason.len > 0 ? decision->count : 0,
+        .reason = reason,
         .detail = detail,
     };
     return schedule_row_mark(batch, &mark);
@@ -152,7 +153,7 @@ static void leave_out(struct firing *firing) {
     again->decision.fires = false;
     again->job = SCHEDULE_NO_JOB;
     again->mark =
-        add_mark(batch, again, "taken",
+        add_mark(batch, again, schedule_event_word(SCHEDULE_TAKEN),
                  sentence(arena, &again->decision, "its id is taken"));
     submit(again, batch);
 }
@@ -235,19 +236,20 @@ static bool read_row(struct firing *firing, struct arena *arena,
 static bool build(struct firing *firing, struct store_batch *batch) {
     struct arena *arena = store_batch_arena(batch);
     struct schedule_decision *decision = &firing->decision;
-    const char *reason = NULL, *why = NULL;
+    struct span reason = {0};
+    const char *why = NULL;
     struct schedule_row row;
     struct err err = {0};
     if (!read_row(firing, arena, &row))
         return false;
     if (!decision->fires) {
-        reason = schedule_reason_word(decision->reason);
+        reason = span_of(schedule_reason_word(decision->reason));
         why = why_not(arena, decision);
     } else if (!add_job(batch, firing, &row, &err)) {
         log_error("schedule '%s' cannot fire: %s", firing->name, err.text);
         decision->fires = false;
         firing->job = SCHEDULE_NO_JOB;
-        reason = "refused";
+        reason = schedule_event_word(SCHEDULE_REFUSED);
         why = err.text;
     }
     firing->mark =

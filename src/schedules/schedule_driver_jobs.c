@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/reason.h"
 
 #define REPLACED "its schedule fired again"
 
@@ -81,7 +82,7 @@ void schedule_job_moved(struct schedule_driver *driver,
     if (!live->replaced)
         return;
     struct store_batch *batch = batch_of(driver, live->entry);
-    take_back(batch, live, SPAN("operator"), SPAN(REPLACED));
+    take_back(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
     schedule_driver_submit(driver, batch);
 }
 
@@ -93,7 +94,7 @@ void schedule_entry_replace(struct schedule_driver *driver,
             LIST_OF(link, struct schedule_live_job, of_entry);
         if (live->replaced || live->num >= before_num)
             continue;
-        take_back(batch, live, SPAN("operator"), SPAN(REPLACED));
+        take_back(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
         live->replaced = true;
     }
     schedule_driver_submit(driver, batch);

@@ -1,6 +1,7 @@
 /* Schedules: lists them, adds new ones, and acts on one of them. */
 #include "schedules/schedule_request.h"
 
+#include "core/reason.h"
 #include "api/api_call.h"
 #include "os/clock.h"
 #include "commands/command_admit.h"
@@ -403,7 +404,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
         .now = api_now(call),
         .uid = row->uid,
         .actor = api_actor(call),
-        .cause = span_of(arena_printf(arena, "schedule %.*s, run by hand",
+        .cause = span_of(arena_printf(arena, CAUSE_SCHEDULE "%.*s, run by hand",
                                       (int)row->name.len, row->name.p)),
         .host = api->options.base == NULL ? SPAN("localhost")
                                           : span_of(api->options.base->host),
@@ -428,10 +429,11 @@ void schedule_request_run(struct api_call *call) {
         return;
     }
     call->state = arena_string(&call->arena, id);
-    schedule_row_mark(batch, &(struct schedule_mark){.name = row.name,
-                                                     .job = job,
-                                                     .reason = SPAN("run"),
-                                                     .detail = id});
+    schedule_row_mark(batch, &(struct schedule_mark){
+                                 .name = row.name,
+                                 .job = job,
+                                 .reason = schedule_event_word(SCHEDULE_RUN),
+                                 .detail = id});
     submit(call, batch);
 }
 

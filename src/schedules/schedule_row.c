@@ -61,6 +61,28 @@ static const char *const statements[] = {
 };
 /* clang-format on */
 
+/* ---- events -------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    bool changes;
+} events[] = {
+#define X(name, word, changes) {word, changes},
+    SCHEDULE_EVENTS(X)
+#undef X
+};
+
+struct span schedule_event_word(enum schedule_event event) {
+    return span_of(events[event].word);
+}
+
+bool schedule_event_changes(struct span reason) {
+    for (size_t i = 0; i < COUNT(events); i++)
+        if (span_is(reason, events[i].word))
+            return events[i].changes;
+    return false;
+}
+
 /* ---- rows ---------------------------------------------------------------- */
 
 /* "12 15 99" */
@@ -150,9 +172,10 @@ struct set_args {
 };
 
 static bool note(struct store_operation *operation, struct span name,
-                 struct span reason, struct span detail, struct err *err) {
-    return store_operation_event(operation, EVENT_SCHEDULE, name, reason,
-                                 detail, err);
+                 enum schedule_event event, struct span detail,
+                 struct err *err) {
+    return store_operation_event(operation, EVENT_SCHEDULE, name,
+                                 schedule_event_word(event), detail, err);
 }
 
 static bool find(struct store_operation *operation, struct span name,
@@ -209,7 +232,7 @@ static bool set_operate(struct store_operation *operation, void *args,
         next = merge(&row, want);
     next.serial = operation->next_seq;
     return row_put(operation->tables, &next, err) &&
-           note(operation, next.name, found ? SPAN("changed") : SPAN("added"),
+           note(operation, next.name, found ? SCHEDULE_CHANGED : SCHEDULE_ADDED,
                 next.spec, err);
 }
 
@@ -224,7 +247,7 @@ static bool remove_operate(struct store_operation *operation, void *args,
         operation->result = STORE_UNKNOWN;
         return true;
     }
-    return note(operation, name, SPAN("removed"), SPAN(""), err);
+    return note(operation, name, SCHEDULE_REMOVED, SPAN(""), err);
 }
 
 static bool pause_operate(struct store_operation *operation, void *args,
@@ -245,7 +268,7 @@ static bool pause_operate(struct store_operation *operation, void *args,
         begin_at(&row, want->high_s, want->offset_s);
     return row_put(operation->tables, &row, err) &&
            note(operation, want->name,
-                row.paused ? SPAN("paused") : SPAN("resumed"), SPAN(""), err);
+                row.paused ? SCHEDULE_PAUSED : SCHEDULE_RESUMED, SPAN(""), err);
 }
 
 static void remember_job(struct schedule_row *row, uint64_t num) {
@@ -297,7 +320,8 @@ static bool mark_operate(struct store_operation *operation, void *args,
     if (!row_put(operation->tables, &row, err))
         return false;
     return mark->reason.len == 0 ||
-           note(operation, mark->name, mark->reason, mark->detail, err);
+           store_operation_event(operation, EVENT_SCHEDULE, mark->name,
+                                 mark->reason, mark->detail, err);
 }
 
 /* ---- writing ------------------------------------------------------------- */

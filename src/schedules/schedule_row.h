@@ -34,6 +34,29 @@ struct schedule_row {
     size_t recent_count;
 };
 
+/* ---- events -------------------------------------------------------------- */
+
+/* Reasons of EVENT_SCHEDULE, besides those of schedule_reason_word(). True: the
+ * definition or the pause has changed. */
+#define SCHEDULE_EVENTS(X)      \
+    X(ADDED, "added", true)     \
+    X(CHANGED, "changed", true) \
+    X(REMOVED, "removed", true) \
+    X(PAUSED, "paused", true)   \
+    X(RESUMED, "resumed", true) \
+    X(RUN, "run", false)        \
+    X(TAKEN, "taken", false)    \
+    X(REFUSED, "refused", false)
+
+enum schedule_event {
+#define X(name, word, changes) SCHEDULE_##name,
+    SCHEDULE_EVENTS(X)
+#undef X
+};
+struct span schedule_event_word(enum schedule_event event);
+/* True if after an event of that reason the row has to be read again. */
+bool schedule_event_changes(struct span reason);
+
 /* ---- writing; results as in store.h -------------------------------------- */
 
 enum schedule_mode {
@@ -43,14 +66,14 @@ enum schedule_mode {
 };
 /* Name, spec, origin, uid, seed, high_s and offset_s are as given; an existing
  * schedule keeps its seed, counts and pause. SAME: the definition is identical.
- * An EVENT_SCHEDULE, reason "added" or "changed". */
+ * Event ADDED or CHANGED. */
 unsigned schedule_row_set(struct store_batch *batch,
                           const struct schedule_row *row,
                           enum schedule_mode mode);
-/* UNKNOWN: there is none. Its jobs stay. Reason "removed". */
+/* UNKNOWN: there is none. Its jobs stay. Event REMOVED. */
 unsigned schedule_row_remove(struct store_batch *batch, struct span name);
 /* SAME if it is in that state. A resumed schedule starts at `high_s`: instants
- * during the pause are not caught up. Reason "paused" or "resumed". */
+ * during the pause are not caught up. Event PAUSED or RESUMED. */
 unsigned schedule_row_pause(struct store_batch *batch, struct span name,
                             bool paused, int64_t high_s, int32_t offset_s);
 

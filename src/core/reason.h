@@ -1,0 +1,40 @@
+/* Words of causes and reasons that more than one place spells: the code that
+ * records them and the code that compares them. The reasons of steps are listed
+ * in life.def. */
+#ifndef POINTSMAN_CORE_REASON_H
+#define POINTSMAN_CORE_REASON_H
+
+/* ---- steps -------------------------------------------------------------- */
+
+#define REASON_ADMITTED "admitted"
+#define REASON_START "start"
+#define REASON_OK "ok"
+#define REASON_ALREADY_LANDED "already-landed"
+#define REASON_CONFLICT "conflict"
+#define REASON_PERM "perm"   /* it will not be retried */
+#define REASON_TEMP "temp"   /* a temporary failure */
+#define REASON_CRASH "crash" /* it ended in an unknown way */
+#define REASON_UNAVAILABLE                                                 \
+    "unavailable"                    /* its target cannot be used; also of \
+                                        EVENT_TARGET */
+#define REASON_RECOVERED "recovered" /* its worker is gone */
+#define REASON_RETURNED "returned"   /* its worker gave it back */
+#define REASON_OPERATOR "operator"   /* somebody cancelled it */
+#define REASON_ROLLBACK "rollback"
+
+/* ---- other events ------------------------------------------------------- */
+
+/* EVENT_ROLLED_BACK */
+#define REASON_ROLLED_BACK "rolled-back"
+#define REASON_REINSTATED "reinstated"
+/* EVENT_CANCEL */
+#define REASON_ASKED "asked"
+#define REASON_KILL "kill" /* end it without grace */
+
+/* ---- causes of jobs ----------------------------------------------------- */
+
+#define CAUSE_PERSON "person"
+#define CAUSE_RUN "run"            /* `run` waits for it */
+#define CAUSE_SCHEDULE "schedule " /* followed by its name and more */
+
+#endif
