@@ -94,8 +94,6 @@ struct world_options {
 void world_open(struct world *world, uint64_t seed,
                 const struct world_options *options);
 void world_close(struct world *world);
-/* Does one random action of a user, or one fault. */
-void world_act(struct world *world);
 /* Does everything that is due now, until nothing is due. */
 void world_settle(struct world *world);
 /* Advances to the next time when something ends or is due, by at most
@@ -105,6 +103,39 @@ void world_pass(struct world *world, int64_t most_ms);
  * job is live. Returns false if that never happens. */
 bool world_drain(struct world *world);
 
+bool world_chance(struct world *world, unsigned percent);
+uint64_t world_draw(struct world *world, uint64_t below);
+/* Prints a line if --trace is given. */
+void world_trace(const struct world *world, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+/* The whole process is killed with kill -9: the guard kills every task,
+ * everything uncommitted is lost, and a new process recovers. */
+void world_crash(struct world *world);
+
+/* world_process.c: the processes that the scheduler starts. */
+struct runner world_runner(struct world *world);
+/* Starts the processes that waited for a slot. */
+void world_begin_waiting(struct world *world);
+/* Lets one process land or end whose time has come. Returns false if none
+ * ended. */
+bool world_end_due(struct world *world);
+struct wall world_next_end(const struct world *world);
+/* Processes that would never end do so soon. */
+void world_end_endless(struct world *world);
+void world_kill_all(struct world *world);
+
+/* world_people.c. Does one random action of a user, or one fault. */
+void world_act(struct world *world);
+/* Another process is faster: its write is committed before the scheduler's
+ * latest decision. */
+void world_interfere(struct world *world);
+void world_release_all(struct world *world);
+void world_admit(struct world *world, struct ghost *ghost, struct job *job,
+                 const struct job_edge *edges, size_t edge_count,
+                 const struct job_touch *touches, size_t touch_count,
+                 const struct span *nodes, size_t node_count);
+struct ghost *world_ghost_new(struct world *world, const char *prefix);
+
 /* world_rollback.c: a request for a rollback, its process, its landing, and its
  * status line. */
 void world_roll_back(struct world *world);
@@ -113,11 +144,6 @@ void world_revert_begins(struct world *world, struct process *process,
                          const struct run_start *order);
 void world_revert_lands(struct world *world, struct process *process);
 struct span world_revert_status(const struct process *process);
-void world_admit(struct world *world, struct ghost *ghost, struct job *job,
-                 const struct job_edge *edges, size_t edge_count,
-                 const struct job_touch *touches, size_t touch_count,
-                 const struct span *nodes, size_t node_count);
-struct ghost *world_ghost_new(struct world *world, const char *prefix);
 
 struct ghost *world_ghost(struct world *world, struct span id);
 /* Prints the message with the seed and ends the program. */
