@@ -190,59 +190,51 @@ static bool apply_lease(struct apply *apply, struct op *op, struct err *err) {
                                  wall_add_ms(now, lease->term_ms), err);
 }
 
+static const struct {
+    bool (*any)(struct apply *apply, struct op *op, struct err *err);
+    /* The job must exist. */
+    bool (*of_job)(struct apply *apply, struct op *op, struct row *row,
+                   struct err *err);
+} operations[] = {
+    [OP_ADMIT] = {.any = apply_admit},
+    [OP_RESTORE_JOB] = {.any = apply_restore_job},
+    [OP_MOVE] = {.of_job = apply_move},
+    [OP_RECORD] = {.of_job = apply_record},
+    [OP_SPLICE] = {.of_job = apply_record},
+    [OP_RANK] = {.of_job = apply_rank},
+    [OP_HOLD] = {.of_job = apply_hold},
+    [OP_RELEASE] = {.of_job = apply_hold},
+    [OP_OWE] = {.of_job = apply_owe},
+    [OP_MARK] = {.of_job = apply_mark},
+    [OP_PLAN] = {.of_job = apply_plan},
+    [OP_ASK_CANCEL] = {.of_job = apply_ask_cancel},
+    [OP_PROJECTED] = {.of_job = apply_projected},
+    [OP_DUE] = {.of_job = apply_due},
+    [OP_NOTE] = {.any = apply_note},
+    [OP_RESTORE_EVENT] = {.any = apply_restore_event},
+    [OP_SET] = {.any = apply_set},
+    [OP_ASSIGN] = {.any = apply_assign},
+    [OP_END] = {.any = apply_end},
+    [OP_UNASSIGN] = {.any = apply_unassign},
+    [OP_TASK_SET] = {.any = apply_task_set},
+    [OP_LEASE] = {.any = apply_lease},
+    [OP_NOUN] = {.any = noun_apply},
+};
+
 static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
     apply->who = op->who;
     op->result = STORE_DONE;
-    switch (op->kind) {
-    case OP_ADMIT:
-        return apply_admit(apply, op, err);
-    case OP_RESTORE_JOB:
-        return apply_restore_job(apply, op, err);
-    case OP_MOVE:
-        return apply_move(apply, op, err);
-    case OP_RECORD:
-    case OP_SPLICE:
-        return apply_record(apply, op, err);
-    case OP_RANK:
-        return apply_rank(apply, op, err);
-    case OP_HOLD:
-    case OP_RELEASE:
-        return apply_hold(apply, op, err);
-    case OP_OWE:
-        return apply_owe(apply, op, err);
-    case OP_MARK:
-        return apply_mark(apply, op, err);
-    case OP_PLAN:
-        return apply_plan(apply, op, err);
-    case OP_ASK_CANCEL:
-        return apply_ask_cancel(apply, op, err);
-    case OP_PROJECTED:
-        return apply_projected(apply, op, err);
-    case OP_DUE:
-        return apply_due(apply, op, err);
-    case OP_NOTE:
-        return apply_note(apply, op, err);
-    case OP_RESTORE_EVENT:
-        return apply_restore_event(apply, op, err);
-    case OP_SET:
-        return apply_set(apply, op, err);
-    case OP_ASSIGN:
-        return apply_assign(apply, op, err);
-    case OP_END:
-        return apply_end(apply, op, err);
-    case OP_UNASSIGN:
-        return apply_unassign(apply, op, err);
-    case OP_TASK_SET:
-        return apply_task_set(apply, op, err);
-    case OP_SYNC_FIRST:
+    if (op->kind == OP_SYNC_FIRST)
         return true; /* done before the transaction began */
-    case OP_LEASE:
-        return apply_lease(apply, op, err);
-    case OP_NOUN:
-        return noun_apply(apply, op, err);
-    }
-    assert(false && "an unknown operation");
-    return false;
+    if (operations[op->kind].any)
+        return operations[op->kind].any(apply, op, err);
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (row)
+        return operations[op->kind].of_job(apply, op, row, err);
+    op->result = STORE_UNKNOWN;
+    return true;
 }
 
 static bool is_well(const struct op *op) {

@@ -64,16 +64,27 @@ bool apply_event(struct apply *apply, struct op *op, struct row *row,
  * False: an error of the backend; what the operation met is a result. */
 bool apply_admit(struct apply *apply, struct op *op, struct err *err);
 bool apply_restore_job(struct apply *apply, struct op *op, struct err *err);
-bool apply_move(struct apply *apply, struct op *op, struct err *err);
-bool apply_record(struct apply *apply, struct op *op, struct err *err);
-bool apply_rank(struct apply *apply, struct op *op, struct err *err);
-bool apply_hold(struct apply *apply, struct op *op, struct err *err);
-bool apply_mark(struct apply *apply, struct op *op, struct err *err);
-bool apply_owe(struct apply *apply, struct op *op, struct err *err);
-bool apply_plan(struct apply *apply, struct op *op, struct err *err);
-bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err);
-bool apply_projected(struct apply *apply, struct op *op, struct err *err);
-bool apply_due(struct apply *apply, struct op *op, struct err *err);
+/* Operations on a job that exists; `row` is the one of op->num. */
+bool apply_move(struct apply *apply, struct op *op, struct row *row,
+                struct err *err);
+bool apply_record(struct apply *apply, struct op *op, struct row *row,
+                  struct err *err);
+bool apply_rank(struct apply *apply, struct op *op, struct row *row,
+                struct err *err);
+bool apply_hold(struct apply *apply, struct op *op, struct row *row,
+                struct err *err);
+bool apply_ask_cancel(struct apply *apply, struct op *op, struct row *row,
+                      struct err *err);
+bool apply_projected(struct apply *apply, struct op *op, struct row *row,
+                     struct err *err);
+bool apply_due(struct apply *apply, struct op *op, struct row *row,
+               struct err *err);
+bool apply_mark(struct apply *apply, struct op *op, struct row *row,
+                struct err *err);
+bool apply_owe(struct apply *apply, struct op *op, struct row *row,
+               struct err *err);
+bool apply_plan(struct apply *apply, struct op *op, struct row *row,
+                struct err *err);
 
 bool apply_assign(struct apply *apply, struct op *op, struct err *err);
 bool apply_end(struct apply *apply, struct op *op, struct err *err);

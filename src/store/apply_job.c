@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/reason.h"
+
 static bool answer(struct op *op, enum store_result result) {
     op->result = result;
     return true;
@@ -76,7 +78,7 @@ static bool was_there(struct apply *apply, struct op *op, struct err *err) {
 static void complete(struct apply *apply, struct op_admit *admit) {
     struct job *job = &admit->job;
     job->num = apply->head.num + 1;
-    job->reason = SPAN("admitted");
+    job->reason = SPAN(REASON_ADMITTED);
     job->since = apply->who->now;
     if (job->admitted.ns == 0)
         job->admitted = apply->who->now;
@@ -165,7 +167,7 @@ static struct store_move as_asked(const struct row *row,
     if (!may_go_on || !row->cancel_asked)
         return step;
     step.to = STATE_TERMINATED;
-    step.reason = SPAN("operator");
+    step.reason = SPAN(REASON_OPERATOR);
     step.detail = SPAN("");
     step.not_before = (struct wall){0};
     return step;
@@ -194,13 +196,9 @@ static void row_step(struct row *row, const struct store_move *move,
     row->stale = job_kind_has(row->kind, JOB_HAS_FILE);
 }
 
-bool apply_move(struct apply *apply, struct op *op, struct err *err) {
+bool apply_move(struct apply *apply, struct op *op, struct row *row,
+                struct err *err) {
     const struct store_move *move = op->move;
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
     if (!may_move(row, move))
         return answer(op, STORE_CONFLICT);
     struct store_move step = as_asked(row, move);
@@ -247,12 +245,8 @@ static struct span record_detail(struct arena *arena,
     return arena_span(arena, text_span(&text));
 }
 
-bool apply_record(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_record(struct apply *apply, struct op *op, struct row *row,
+                  struct err *err) {
     if (row->state != STATE_QUEUED && row->state != STATE_STAGED)
         return answer(op, STORE_CONFLICT);
     if (!apply->ops->edges_replace(apply->rows, row->num, &op->record, err))
@@ -279,13 +273,9 @@ bool apply_record(struct apply *apply, struct op *op, struct err *err) {
     return true;
 }
 
-bool apply_rank(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
+bool apply_rank(struct apply *apply, struct op *op, struct row *row,
+                struct err *err) {
     bool changed;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
     if (job_state_is_final(row->state))
         return answer(op, STORE_CONFLICT);
     return apply->ops->update_rank(apply->rows, row->num, op->rank, &changed,
@@ -295,12 +285,8 @@ bool apply_rank(struct apply *apply, struct op *op, struct err *err) {
 
 /* ---- its marks ---------------------------------------------------------- */
 
-bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_hold(struct apply *apply, struct op *op, struct row *row,
+                struct err *err) {
     if (job_state_is_final(row->state))
         return answer(op, STORE_CONFLICT);
     unsigned bit = (unsigned)op->hold.hold;
@@ -329,12 +315,8 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     return apply_event(apply, op, row, event, err);
 }
 
-bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_ask_cancel(struct apply *apply, struct op *op, struct row *row,
+                      struct err *err) {
     if (row->state != STATE_EXECUTING)
         return answer(op, STORE_CONFLICT);
     if (row->cancel_asked && !op->cancel.kill)
@@ -347,18 +329,15 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         .from = row->state,
         .to = row->state,
         .attempt = row->attempt,
-        .reason = op->cancel.kill ? SPAN("kill") : SPAN("asked"),
+        .reason = op->cancel.kill ? SPAN(REASON_KILL) : SPAN(REASON_ASKED),
         .detail = op->cancel.detail,
     };
     return apply_event(apply, op, row, event, err);
 }
 
-bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_projected(struct apply *apply, struct op *op, struct row *row,
+                     struct err *err) {
+    (void)err;
     if (row->state_seq != op->state_seq)
         return answer(op, STORE_CONFLICT);
     if (!row->stale)
@@ -368,12 +347,9 @@ bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
     return true;
 }
 
-bool apply_due(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_due(struct apply *apply, struct op *op, struct row *row,
+               struct err *err) {
+    (void)err;
     if (row->not_before.ns == 0)
         return answer(op, STORE_SAME);
     if (row->not_before.ns > op->who->now.ns)

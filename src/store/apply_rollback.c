@@ -2,19 +2,17 @@
  * undid it, and an approval owed; also the plans of rollbacks. */
 #include "store/apply.h"
 
+#include "core/reason.h"
+
 static bool answer(struct op *op, enum store_result result) {
     op->result = result;
     return true;
 }
 
-bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
+bool apply_mark(struct apply *apply, struct op *op, struct row *row,
+                struct err *err) {
     const struct op_mark *mark = op->mark;
     struct span now;
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
     if (row->state != STATE_DONE ||
         !job_kind_has(row->kind, JOB_CAN_BE_ROLLED_BACK))
         return answer(op, STORE_CONFLICT);
@@ -37,22 +35,18 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         .from = row->state,
         .to = row->state,
         .attempt = row->attempt,
-        .reason =
-            mark->rolled_back_by.len ? SPAN("rolled-back") : SPAN("reinstated"),
+        .reason = mark->rolled_back_by.len ? SPAN(REASON_ROLLED_BACK)
+                                           : SPAN(REASON_REINSTATED),
         .detail = mark->detail,
         .facts = event_facts_format(&facts, &apply->batch->arena),
     };
     return apply_event(apply, op, row, event, err);
 }
 
-bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
+bool apply_owe(struct apply *apply, struct op *op, struct row *row,
+               struct err *err) {
     const struct op_owe *owe = op->owe;
     struct wall now;
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
     if (!apply->ops->owed_get(apply->rows, row->num, &now, err))
         return false;
     if (now.ns == owe->owed.ns)
@@ -77,11 +71,8 @@ bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
     return apply_event(apply, op, row, event, err);
 }
 
-bool apply_plan(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
+bool apply_plan(struct apply *apply, struct op *op, struct row *row,
+                struct err *err) {
+    (void)row;
     return apply->ops->plan_put(apply->rows, op->plan, err);
 }

@@ -201,6 +201,15 @@ sqlite3_stmt *sqlite_db_list_statement(struct sqlite_db *db, const char *sql,
     return stmt;
 }
 
+sqlite3_stmt *sqlite_db_statement_num(struct sqlite_db *db,
+                                      enum statement which, uint64_t num,
+                                      struct err *err) {
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
+    if (stmt)
+        sqlite_bind_u64(stmt, 1, num);
+    return stmt;
+}
+
 void sqlite_stmt_end(sqlite3_stmt **stmt) {
     if (*stmt)
         sqlite3_reset(*stmt);
@@ -382,10 +391,10 @@ bool sqlite_db_head(struct sqlite_db *db, struct head *ret_head,
 bool sqlite_db_head_put(struct sqlite_db *db, const struct head *head,
                         struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_HEAD_PUT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_HEAD_PUT, head->seq, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, head->seq);
     sqlite_bind_u64(stmt, 2, head->num);
     sqlite_bind_bytes(stmt, 3, span_make(head->hash, CHAIN_BYTES));
     for (int i = 0; i < JOB_STATES; i++)

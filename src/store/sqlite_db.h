@@ -72,6 +72,10 @@ bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
  * with sqlite_stmt_end (CLEANUP): an open statement would hold its snapshot. */
 sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
                                   struct err *err);
+/* The same with value 1 set. */
+sqlite3_stmt *sqlite_db_statement_num(struct sqlite_db *db,
+                                      enum statement which, uint64_t num,
+                                      struct err *err);
 /* The same for a statement whose text is built at run time. */
 sqlite3_stmt *sqlite_db_list_statement(struct sqlite_db *db, const char *sql,
                                        struct err *err);
@@ -121,6 +125,9 @@ bool sqlite_db_head_put(struct sqlite_db *db, const struct head *head,
 
 extern const struct rows_ops
     sqlite_rows; /* struct rows is a struct sqlite_db */
+static inline struct sqlite_db *sqlite_db_of(struct rows *rows) {
+    return (struct sqlite_db *)(void *)rows;
+}
 bool sqlite_row_update(struct rows *rows, const struct row *row,
                        struct err *err);
 /* Forgets the gathered events: they must not be written. */

@@ -95,11 +95,9 @@ bool sqlite_event_row_read(struct sqlite_event_row *event_row,
                            bool *ret_found, struct err *err) {
     unsigned char hash[CHAIN_BYTES];
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EVENTS, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, after_seq);
-    if (!sqlite_db_step(db, stmt, ret_found, err))
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_EVENTS, after_seq, err);
+    if (!stmt || !sqlite_db_step(db, stmt, ret_found, err))
         return false;
     return !*ret_found ||
            (hash_before(db, sqlite_column_u64(stmt, 0), hash, err) &&

@@ -1,7 +1,7 @@
 /* Lists of jobs. */
 #include "store/sqlite.h"
 
-#include <stdlib.h>
+#include "store/sqlite_found.h"
 
 /* ---- one job ------------------------------------------------------------ */
 
@@ -16,11 +16,8 @@ bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
                    struct job *ret_job, bool *ret_found, struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_BY_NUM, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    return one_job(db, stmt, arena, ret_job, ret_found, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_JOB_BY_NUM, num, err);
+    return stmt && one_job(db, stmt, arena, ret_job, ret_found, err);
 }
 
 bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
@@ -44,64 +41,27 @@ bool sqlite_last(struct store *store, struct arena *arena, struct job *ret_job,
 
 /* ---- many --------------------------------------------------------------- */
 
-struct found {
-    struct job *jobs;
-    size_t count, cap;
-};
-
-static void found_add(struct found *found, const struct job *job) {
-    if (found->count == found->cap) {
-        found->cap = found->cap ? 2 * found->cap : 16;
-        found->jobs = mem_grow(found->jobs, found->cap, sizeof(*job));
-    }
-    found->jobs[found->count++] = *job;
-}
-
-static void found_clear(struct found *found) {
-    free(found->jobs);
-}
-
-static void found_give(const struct found *found, struct arena *arena,
-                       struct job **ret_jobs, size_t *ret_count) {
-    size_t bytes = found->count * sizeof(*found->jobs);
-    *ret_jobs = arena_alloc(arena, bytes + 1);
-    if (bytes > 0)
-        memcpy(*ret_jobs, found->jobs, bytes);
-    *ret_count = found->count;
-}
-
-static bool found_read(struct found *found, struct sqlite_db *db,
-                       sqlite3_stmt *stmt, struct arena *arena,
-                       struct err *err) {
-    for (;;) {
-        struct job job;
-        bool row;
-        if (!sqlite_db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            return true;
-        if (!sqlite_column_job(stmt, arena, &job, err))
-            return false;
-        found_add(found, &job);
-    }
+static bool read_job(struct sqlite_db *db, sqlite3_stmt *stmt,
+                     struct arena *arena, void *ret_row, struct err *err) {
+    (void)db;
+    return sqlite_column_job(stmt, arena, ret_row, err);
 }
 
 bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,
                       struct arena *arena, struct job **ret_jobs,
                       size_t *ret_count, struct err *err) {
-    CLEANUP(found_clear) struct found found = {0};
-    if (!found_read(&found, db, stmt, arena, err))
-        return false;
-    found_give(&found, arena, ret_jobs, ret_count);
-    return true;
+    *ret_jobs = sqlite_found_list(db, stmt, read_job, sizeof(**ret_jobs), arena,
+                                  ret_count, err);
+    return *ret_jobs != NULL;
 }
 
 /* ---- what may start ----------------------------------------------------- */
 
 static bool ready_read(struct sqlite_db *db, enum statement which,
                        struct wall now, struct span after_rank,
-                       uint64_t after_num, size_t limit, struct found *found,
-                       struct arena *arena, struct err *err) {
+                       uint64_t after_num, size_t limit,
+                       struct sqlite_found *found, struct arena *arena,
+                       struct err *err) {
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
     if (!stmt)
@@ -111,7 +71,7 @@ static bool ready_read(struct sqlite_db *db, enum statement which,
     sqlite_bind_limit(stmt, 3, limit);
     if (which == SQL_READY_DUE)
         sqlite_bind_wall(stmt, 4, now);
-    return found_read(found, db, stmt, arena, err);
+    return sqlite_found_read(found, db, stmt, read_job, arena, err);
 }
 
 static int order_rank_compare(const struct job *a, const struct job *b) {
@@ -119,16 +79,21 @@ static int order_rank_compare(const struct job *a, const struct job *b) {
     return order ? order : (a->num > b->num) - (a->num < b->num);
 }
 
+static const struct job *job_at(const struct sqlite_found *found, size_t at) {
+    return (const struct job *)(const void *)found->p + at;
+}
+
 /* Both lists are in order. */
-static void merge(const struct found *a, const struct found *b, size_t limit,
-                  struct found *ret_both) {
+static void merge(const struct sqlite_found *a, const struct sqlite_found *b,
+                  size_t limit, struct sqlite_found *ret_both) {
     size_t i = 0, k = 0;
     while ((limit == 0 || ret_both->count < limit) &&
            (i < a->count || k < b->count)) {
-        bool first =
-            k == b->count ||
-            (i < a->count && order_rank_compare(&a->jobs[i], &b->jobs[k]) < 0);
-        found_add(ret_both, first ? &a->jobs[i++] : &b->jobs[k++]);
+        bool first = k == b->count ||
+                     (i < a->count &&
+                      order_rank_compare(job_at(a, i), job_at(b, k)) < 0);
+        struct job *next = sqlite_found_more(ret_both);
+        *next = first ? *job_at(a, i++) : *job_at(b, k++);
     }
 }
 
@@ -139,9 +104,12 @@ bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
                   uint64_t after_num, size_t limit, struct arena *arena,
                   struct job **ret_jobs, size_t *ret_count, struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
-    CLEANUP(found_clear) struct found at_once = {0};
-    CLEANUP(found_clear) struct found due = {0};
-    CLEANUP(found_clear) struct found both = {0};
+    CLEANUP(sqlite_found_clear)
+    struct sqlite_found at_once = {.each = sizeof(struct job)};
+    CLEANUP(sqlite_found_clear)
+    struct sqlite_found due = {.each = sizeof(struct job)};
+    CLEANUP(sqlite_found_clear)
+    struct sqlite_found both = {.each = sizeof(struct job)};
     if (after_num == 0)
         after_rank = SPAN("");
     if (!sqlite_db_read_begin(db, err))
@@ -154,7 +122,7 @@ bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
     if (!well)
         return false;
     merge(&at_once, &due, limit, &both);
-    found_give(&both, arena, ret_jobs, ret_count);
+    *ret_jobs = sqlite_found_give(&both, arena, ret_count);
     return true;
 }
 

@@ -1,37 +1,7 @@
 /* All reads but the lists of jobs. */
 #include "store/sqlite.h"
 
-#include <stdlib.h>
-
-/* Rows of any kind, gathered before they go to the arena. */
-struct rows_found {
-    char *p;
-    size_t count, cap, each;
-};
-
-static void *rows_more(struct rows_found *found) {
-    if (found->count == found->cap) {
-        found->cap = found->cap ? 2 * found->cap : 16;
-        found->p = mem_grow(found->p, found->cap, found->each);
-    }
-    void *place = found->p + found->count++ * found->each;
-    memset(place, 0, found->each);
-    return place;
-}
-
-static void rows_found_clear(struct rows_found *found) {
-    free(found->p);
-}
-
-static void *rows_give(const struct rows_found *found, struct arena *arena,
-                       size_t *ret_count) {
-    size_t bytes = found->count * found->each;
-    void *given = arena_alloc(arena, bytes + 1);
-    if (bytes > 0)
-        memcpy(given, found->p, bytes);
-    *ret_count = found->count;
-    return given;
-}
+#include "store/sqlite_found.h"
 
 static bool refuse_row(struct sqlite_db *db, const char *what,
                        struct err *err) {
@@ -39,34 +9,6 @@ static bool refuse_row(struct sqlite_db *db, const char *what,
                    "registry '%s' has %s: it is damaged, or was written by a "
                    "newer program",
                    db->path, what);
-}
-
-/* Reads the current row; *ret_row is zeroed. */
-typedef bool row_reader(struct sqlite_db *db, sqlite3_stmt *stmt,
-                        struct arena *arena, void *ret_row, struct err *err);
-
-static bool rows_read(struct rows_found *found, struct sqlite_db *db,
-                      sqlite3_stmt *stmt, row_reader *reader,
-                      struct arena *arena, struct err *err) {
-    for (;;) {
-        bool row;
-        if (!sqlite_db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            return true;
-        if (!reader(db, stmt, arena, rows_more(found), err))
-            return false;
-    }
-}
-
-/* All rows of a statement, `each` bytes per row; NULL: err says why. */
-static void *rows_list(struct sqlite_db *db, sqlite3_stmt *stmt,
-                       row_reader *reader, size_t each, struct arena *arena,
-                       size_t *ret_count, struct err *err) {
-    CLEANUP(rows_found_clear) struct rows_found found = {.each = each};
-    return rows_read(&found, db, stmt, reader, arena, err)
-               ? rows_give(&found, arena, ret_count)
-               : NULL;
 }
 
 /* ---- relations ---------------------------------------------------------- */
@@ -84,12 +26,11 @@ bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
                        struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGES_FROM, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_EDGES_FROM, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
-    *ret_edges = rows_list(db, stmt, read_edge, sizeof(**ret_edges), arena,
-                           ret_count, err);
+    *ret_edges = sqlite_found_list(db, stmt, read_edge, sizeof(**ret_edges),
+                                   arena, ret_count, err);
     return *ret_edges != NULL;
 }
 
@@ -115,8 +56,8 @@ bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
     sqlite_bind_span(stmt, 1, id);
     sqlite_bind_u64(stmt, 2, after_num);
     sqlite_bind_limit(stmt, 3, limit);
-    *ret_edges = rows_list(db, stmt, read_edge_to, sizeof(**ret_edges), arena,
-                           ret_count, err);
+    *ret_edges = sqlite_found_list(db, stmt, read_edge_to, sizeof(**ret_edges),
+                                   arena, ret_count, err);
     return *ret_edges != NULL;
 }
 
@@ -134,12 +75,11 @@ bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
                     struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCHES, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TOUCHES, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
-    *ret_touches = rows_list(db, stmt, read_touch, sizeof(**ret_touches), arena,
-                             ret_count, err);
+    *ret_touches = sqlite_found_list(
+        db, stmt, read_touch, sizeof(**ret_touches), arena, ret_count, err);
     return *ret_touches != NULL;
 }
 
@@ -177,11 +117,9 @@ static bool running_attempt(struct sqlite_db *db, uint64_t num,
                             struct store_attempt *ret_attempt, bool *ret_found,
                             struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPT_RUNNING, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, ret_found, err))
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ATTEMPT_RUNNING, num, err);
+    if (!stmt || !sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (*ret_found)
         *ret_attempt = (struct store_attempt){
@@ -201,10 +139,10 @@ static bool running_attempt(struct sqlite_db *db, uint64_t num,
 }
 
 /* Inserts it in its place: attempts without a node come first, by number. */
-static void put_running(struct rows_found *found,
+static void put_running(struct sqlite_found *found,
                         const struct store_attempt *running) {
     size_t last = found->count;
-    rows_more(found);
+    sqlite_found_more(found);
     struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
     for (; last > 0; last--) {
         const struct store_attempt *before = &attempts[last - 1];
@@ -216,14 +154,13 @@ static void put_running(struct rows_found *found,
 }
 
 static bool ended_attempts(struct sqlite_db *db, uint64_t num,
-                           struct rows_found *found, struct arena *arena,
+                           struct sqlite_found *found, struct arena *arena,
                            struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPTS, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_ATTEMPTS, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!rows_read(found, db, stmt, read_attempt, arena, err))
+    if (!sqlite_found_read(found, db, stmt, read_attempt, arena, err))
         return false;
     struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
     for (size_t i = 0; i < found->count; i++)
@@ -235,8 +172,8 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct store_attempt)};
+    CLEANUP(sqlite_found_clear)
+    struct sqlite_found found = {.each = sizeof(struct store_attempt)};
     struct store_attempt running;
     bool runs = false;
     if (!sqlite_db_read_begin(db,
@@ -249,7 +186,7 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
         return false;
     if (runs)
         put_running(&found, &running);
-    *ret_attempts = rows_give(&found, arena, ret_count);
+    *ret_attempts = sqlite_found_give(&found, arena, ret_count);
     return true;
 }
 
@@ -269,12 +206,11 @@ bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASKS, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASKS, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
-    *ret_tasks = rows_list(db, stmt, read_task, sizeof(**ret_tasks), arena,
-                           ret_count, err);
+    *ret_tasks = sqlite_found_list(db, stmt, read_task, sizeof(**ret_tasks),
+                                   arena, ret_count, err);
     return *ret_tasks != NULL;
 }
 
@@ -307,7 +243,7 @@ bool sqlite_settings(struct store *store, struct arena *arena,
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SETTINGS, err);
     if (!stmt)
         return false;
-    struct setting *settings = rows_list(
+    struct setting *settings = sqlite_found_list(
         db, stmt, read_setting, sizeof(*settings), arena, ret_count, err);
     if (!settings)
         return false;
@@ -344,7 +280,7 @@ bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
     sqlite_bind_span(stmt, 1, prefix);
     sqlite_bind_span(stmt, 2, end);
     sqlite_bind_limit(stmt, 3, limit);
-    *ret_ids =
-        rows_list(db, stmt, read_id, sizeof(**ret_ids), arena, ret_count, err);
+    *ret_ids = sqlite_found_list(db, stmt, read_id, sizeof(**ret_ids), arena,
+                                 ret_count, err);
     return *ret_ids != NULL;
 }

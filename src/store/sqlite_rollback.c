@@ -1,13 +1,9 @@
 /* Rows about rollback: the mark on a done set, and plans; approvals owed. */
 #include "store/sqlite.h"
 
-static struct sqlite_db *db_of(struct rows *rows) {
-    return (struct sqlite_db *)(void *)rows;
-}
-
 bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_MARK_GET, err);
     bool found;
@@ -22,19 +18,18 @@ bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
 
 bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
                      struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_MARK_PUT, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_MARK_PUT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_span(stmt, 2, mark);
     return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
                      struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_OWED_GET, err);
     bool found;
@@ -49,24 +44,23 @@ bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
 
 bool sqlite_owed_put(struct rows *rows, uint64_t num, struct wall owed,
                      struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_OWED_PUT, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_OWED_PUT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_wall(stmt, 2, owed);
     return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
                      struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROLLBACK_PUT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ROLLBACK_PUT, plan->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, plan->num);
     sqlite_bind_span(stmt, 2, plan->phase);
     sqlite_bind_wall(stmt, 3, plan->begun);
     sqlite_bind_span(stmt, 4, plan->members);
@@ -78,11 +72,9 @@ bool sqlite_rollback(struct store *store, uint64_t num, struct arena *arena,
                      struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROLLBACK_GET, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, ret_found, err))
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ROLLBACK_GET, num, err);
+    if (!stmt || !sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (*ret_found)
         *ret_rollback = (struct store_rollback){

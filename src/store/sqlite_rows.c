@@ -5,19 +5,12 @@
 
 #include "store/event_pack.h"
 
-static struct sqlite_db *db_of(struct rows *rows) {
-    return (struct sqlite_db *)(void *)rows;
-}
-
 static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
                     bool *ret_found, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROW, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, ret_found, err))
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_ROW, num, err);
+    if (!stmt || !sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (!*ret_found)
         return true;
@@ -58,7 +51,7 @@ static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
 
 static bool job_find(struct rows *rows, struct span id, struct arena *arena,
                      struct job *ret_job, bool *ret_found, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_BY_ID, err);
     if (!stmt)
@@ -73,10 +66,10 @@ static bool job_find(struct rows *rows, struct span id, struct arena *arena,
 static bool insert_job(struct sqlite_db *db, const struct job *job,
                        uint64_t event_seq, struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_INSERT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_JOB_INSERT, job->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, job->num);
     sqlite_bind_span(stmt, 2, job->id);
     sqlite_bind_word(stmt, 3, job_kind_word(job->kind));
     sqlite_bind_word(stmt, 4, job_class_word(job->job_class));
@@ -109,10 +102,10 @@ static bool insert_job(struct sqlite_db *db, const struct job *job,
 static bool insert_submission(struct sqlite_db *db, const struct job *job,
                               struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SUBMISSION_INSERT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_SUBMISSION_INSERT, job->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, job->num);
     /* The job's own key is nearly always its rank. */
     if (span_equal(job->key, job->rank))
         sqlite3_bind_null(stmt, 2);
@@ -140,10 +133,9 @@ static bool insert_submission(struct sqlite_db *db, const struct job *job,
 static bool insert_edge(struct sqlite_db *db, uint64_t num, enum edge_kind kind,
                         struct span to, struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGE_INSERT, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_EDGE_INSERT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_word(stmt, 2, job_edge_kind_word(kind));
     sqlite_bind_span(stmt, 3, to);
     return sqlite_db_do(db, stmt, err);
@@ -152,10 +144,10 @@ static bool insert_edge(struct sqlite_db *db, uint64_t num, enum edge_kind kind,
 static bool insert_touch(struct sqlite_db *db, uint64_t num,
                          const struct job_touch *touch, struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCH_INSERT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_TOUCH_INSERT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_bytes(stmt, 2, touch->path);
     sqlite_bind_u64(stmt, 3, touch->deleted);
     return sqlite_db_do(db, stmt, err);
@@ -164,10 +156,9 @@ static bool insert_touch(struct sqlite_db *db, uint64_t num,
 static bool insert_task(struct sqlite_db *db, uint64_t num, struct span node,
                         size_t place, struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_INSERT, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_INSERT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_span(stmt, 2, node);
     sqlite_bind_u64(stmt, 3, place);
     return sqlite_db_do(db, stmt, err);
@@ -175,7 +166,7 @@ static bool insert_task(struct sqlite_db *db, uint64_t num, struct span node,
 
 static bool row_insert(struct rows *rows, const struct op_admit *admit,
                        uint64_t event_seq, bool *ret_new, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     uint64_t num = admit->job.num;
     if (!insert_job(db, &admit->job, event_seq, err))
         return false;
@@ -202,10 +193,10 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 static bool update_marks(struct sqlite_db *db, const struct row *row,
                          struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_MARKS, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_JOB_MARKS, row->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, row->num);
     sqlite_bind_wall(stmt, 2, row->not_before);
     sqlite_bind_u64(stmt, 3, row->holds);
     sqlite_bind_u64(stmt, 4, row->has_relations);
@@ -216,10 +207,10 @@ static bool update_marks(struct sqlite_db *db, const struct row *row,
 static bool update_run(struct sqlite_db *db, const struct row *row,
                        struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_RUN, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_JOB_RUN, row->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, row->num);
     sqlite_bind_wall(stmt, 2, row->run_assigned);
     sqlite_bind_span(stmt, 3, row->run_worker);
     return sqlite_db_do(db, stmt, err);
@@ -239,10 +230,9 @@ static void bind_step(sqlite3_stmt *stmt, const struct row *row) {
 static bool update_row(struct sqlite_db *db, enum statement which,
                        const struct row *row, struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, which, row->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, row->num);
     sqlite_bind_u64(stmt, 2, row->attempt);
     sqlite_bind_u64(stmt, 3, row->tasks_done);
     sqlite_bind_u64(stmt, 4, row->record_seq);
@@ -261,7 +251,7 @@ static bool update_row(struct sqlite_db *db, enum statement which,
 
 bool sqlite_row_update(struct rows *rows, const struct row *row,
                        struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     bool step = row->dirty & ROW_STEP, run = row->dirty & ROW_RUN;
     enum statement which = !step ? SQL_JOB_REST
                            : run ? SQL_JOB_START
@@ -275,7 +265,7 @@ bool sqlite_row_update(struct rows *rows, const struct row *row,
 
 static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
                             bool *ret_changed, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *keep = sqlite_db_statement(db, SQL_KEY_KEEP, err);
     CLEANUP(sqlite_stmt_end)
@@ -293,12 +283,11 @@ static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
 
 static bool edges_replace(struct rows *rows, uint64_t num,
                           const struct op_record *record, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGE_CLEAR, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_EDGE_CLEAR, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_word(stmt, 2, job_edge_kind_word(EDGE_PRECURSOR));
     if (!sqlite_db_do(db, stmt, err))
         return false;
@@ -315,14 +304,14 @@ void sqlite_rows_forget_events(struct sqlite_db *db) {
 }
 
 static bool events_write_gathered(struct rows *rows, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     if (db->events.lines.len == 0)
         return true;
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EVENT_INSERT, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_EVENT_INSERT, db->events.seq, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, db->events.seq);
     sqlite_bind_bytes(stmt, 2, text_span(&db->events.lines));
     sqlite_bind_bytes(stmt, 3, span_make(db->events.hash, CHAIN_BYTES));
     bool well = sqlite_db_do(db, stmt, err);
@@ -333,7 +322,7 @@ static bool events_write_gathered(struct rows *rows, struct err *err) {
 static bool event_insert(struct rows *rows, const struct store_event *event,
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     event_pack_add(&db->events.lines, event, prev);
     db->events.seq = event->seq;
     memcpy(db->events.hash, hash, CHAIN_BYTES);
@@ -344,7 +333,7 @@ static bool event_insert(struct rows *rows, const struct store_event *event,
 static bool setting_get(struct rows *rows, struct span name,
                         struct arena *arena, struct span *ret_value,
                         struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SETTING_GET, err);
     bool found;
@@ -361,7 +350,7 @@ static bool setting_get(struct rows *rows, struct span name,
 
 static bool setting_put(struct rows *rows, struct span name, struct span value,
                         struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(
         db, value.p ? SQL_SETTING_PUT : SQL_SETTING_REMOVE, err);
@@ -377,7 +366,7 @@ static bool lease_get(struct rows *rows, struct span name, struct arena *arena,
                       struct span *ret_holder, uint64_t *ret_epoch,
                       struct wall *ret_until, bool *ret_found,
                       struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_LEASE_GET, err);
     if (!stmt)
@@ -395,7 +384,7 @@ static bool lease_get(struct rows *rows, struct span name, struct arena *arena,
 
 static bool lease_put(struct rows *rows, struct span name, struct span holder,
                       uint64_t epoch, struct wall until, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_LEASE_PUT, err);
     if (!stmt)
@@ -410,17 +399,17 @@ static bool lease_put(struct rows *rows, struct span name, struct span holder,
 /* ---- around an atomic batch --------------------------------------------- */
 
 static bool save(struct rows *rows, struct err *err) {
-    return sqlite_db_plain(db_of(rows), SQL_SAVE, err);
+    return sqlite_db_plain(sqlite_db_of(rows), SQL_SAVE, err);
 }
 
 static bool release(struct rows *rows, struct err *err) {
-    return sqlite_db_plain(db_of(rows), SQL_RELEASE, err);
+    return sqlite_db_plain(sqlite_db_of(rows), SQL_RELEASE, err);
 }
 
 static bool restore(struct rows *rows, struct err *err) {
-    sqlite_rows_forget_events(db_of(rows));
-    return sqlite_db_plain(db_of(rows), SQL_RESTORE, err) &&
-           sqlite_db_plain(db_of(rows), SQL_RELEASE, err);
+    sqlite_rows_forget_events(sqlite_db_of(rows));
+    return sqlite_db_plain(sqlite_db_of(rows), SQL_RESTORE, err) &&
+           sqlite_db_plain(sqlite_db_of(rows), SQL_RELEASE, err);
 }
 
 static struct store_tables *tables_of(struct rows *rows) {

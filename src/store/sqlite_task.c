@@ -4,19 +4,14 @@
  * job's row, and usually becomes a row only when it ends. */
 #include "store/sqlite_db.h"
 
-static struct sqlite_db *db_of(struct rows *rows) {
-    return (struct sqlite_db *)(void *)rows;
-}
-
 bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
                      struct store_task *ret_task, bool *ret_found,
                      struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_GET, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_GET, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_span(stmt, 2, node);
     if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
@@ -35,12 +30,11 @@ bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
 
 bool sqlite_task_put(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_PUT, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_PUT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_span(stmt, 2, task->node);
     sqlite_bind_word(stmt, 3, job_task_status_word(task->status));
     sqlite_bind_u64(stmt, 4, task->attempt);
@@ -73,10 +67,9 @@ static sqlite3_stmt *attempt_statement(struct sqlite_db *db,
                                        enum statement which, uint64_t num,
                                        struct span node, unsigned attempt,
                                        struct err *err) {
-    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, which, num, err);
     if (!stmt)
         return NULL;
-    sqlite_bind_u64(stmt, 1, num);
     sqlite_bind_span(stmt, 2, node);
     sqlite_bind_u64(stmt, 3, attempt);
     return stmt;
@@ -86,7 +79,7 @@ bool sqlite_attempt_status(struct rows *rows, const struct row *row,
                            struct span node, unsigned attempt,
                            enum task_status *ret_status, bool *ret_found,
                            struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     if (is_kept_with_job(row, node, attempt)) {
         *ret_status = TASK_RUNNING;
         *ret_found = true;
@@ -134,16 +127,16 @@ static bool attempt_write(struct sqlite_db *db, enum statement which,
 
 /* Another attempt begins before this one ended: it becomes a row after all. */
 static bool attempt_spill(struct rows *rows, struct row *row, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     if (row->run_attempt == 0)
         return true;
     if (row->dirty && !sqlite_row_update(rows, row, err))
         return false;
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPT_SPILL, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ATTEMPT_SPILL, row->num, err);
     if (!stmt)
         return false;
-    sqlite_bind_u64(stmt, 1, row->num);
     kept(row, SPAN(""), row->run_attempt);
     row->run_attempt = 0;
     return sqlite_db_do(db, stmt, err);
@@ -165,25 +158,25 @@ bool sqlite_attempt_insert(struct rows *rows, struct row *row,
         return true;
     }
     kept(row, attempt->node, attempt->attempt);
-    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_new,
-                         err);
+    return attempt_write(sqlite_db_of(rows), SQL_ATTEMPT_INSERT, attempt,
+                         ret_new, err);
 }
 
 bool sqlite_attempt_end(struct rows *rows, struct row *row,
                         const struct store_attempt *attempt, bool *ret_found,
                         struct err *err) {
     if (!is_kept_with_job(row, attempt->node, attempt->attempt))
-        return attempt_write(db_of(rows), SQL_ATTEMPT_END, attempt, ret_found,
-                             err);
+        return attempt_write(sqlite_db_of(rows), SQL_ATTEMPT_END, attempt,
+                             ret_found, err);
     row->run_attempt = 0;
     kept(row, attempt->node, attempt->attempt);
-    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_found,
-                         err);
+    return attempt_write(sqlite_db_of(rows), SQL_ATTEMPT_INSERT, attempt,
+                         ret_found, err);
 }
 
 bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err) {
-    struct sqlite_db *db = db_of(rows);
+    struct sqlite_db *db = sqlite_db_of(rows);
     if (is_kept_with_job(row, node, attempt)) {
         row->run_attempt = 0;
         return true;
