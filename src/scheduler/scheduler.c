@@ -18,7 +18,6 @@
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -84,8 +83,8 @@ struct scheduler *scheduler_new(struct store *store,
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
     list_init(&scheduler->arrays);
-    list_init(&scheduler->rollbacks);
-    picker_close(scheduler->picker, scheduler_rollback_lane, UINT64_MAX);
+    rollback_queue_init(&scheduler->rollbacks);
+    picker_close(scheduler->picker, rollback_queue_lane, UINT64_MAX);
     apply_limits(scheduler);
     return scheduler;
 }

@@ -14,7 +14,6 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_verdict.h"

@@ -11,7 +11,6 @@
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_scope.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -107,7 +106,7 @@ static void on_move(struct scheduler *scheduler,
         scheduler_order_outside(scheduler, event->id);
     if (event->from == STATE_PENDING) {
         picker_forget(scheduler->picker, event->num);
-        scheduler_rollback_forget(scheduler, event->num);
+        rollback_queue_forget(&scheduler->rollbacks, event->num);
         struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
         if (tracked && !tracked->executing && event->to != STATE_EXECUTING)
             scheduler_job_drop(scheduler, tracked);

@@ -9,7 +9,6 @@
 #include "scheduler/rollback_effects.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_rollback.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 
 static struct run_member member_of(const struct job *job, bool again) {

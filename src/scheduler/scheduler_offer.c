@@ -2,7 +2,6 @@
 #include "scheduler/scheduler_offer.h"
 
 #include "scheduler/scheduler_job.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 
 /* The job is not to start before that time (0: at once). */
@@ -22,14 +21,13 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
         .num = job->num,
         .rank = job_rank(job),
         .job_class = job->job_class,
-        .target =
-            job_has(job, JOB_ROLLS_BACK) ? scheduler_rollback_lane : job->target,
+        .target = rollback_queue_lane_of(job),
         .admitted = job->admitted,
         .not_before = job->not_before,
     };
     picker_offer(scheduler->picker, &offer, scheduler->now);
     if (job_has(job, JOB_ROLLS_BACK))
-        scheduler_rollback_offer(scheduler, job);
+        rollback_queue_offer(&scheduler->rollbacks, job);
     scheduler_job_keep(scheduler,
                        job); /* frees an old one, which may contain `job` */
 }

@@ -28,7 +28,6 @@
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_members.h"
 #include "scheduler/scheduler_plan.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_verdict.h"
@@ -39,7 +38,7 @@ enum { KILL_WAIT_MS = 5000, AGAIN_MS = 2000 };
  */
 
 void scheduler_rollback_clear(struct scheduler *scheduler) {
-    scheduler_rollback_queue_clear(scheduler);
+    rollback_queue_clear(&scheduler->rollbacks);
     arena_clear(&scheduler->rollback_run.arena);
     arena_clear(&scheduler->scope.arena);
 }
@@ -50,7 +49,7 @@ struct wall scheduler_rollback_next(const struct scheduler *scheduler) {
         return rollback_run->attempt->is_started || rollback_run->verdict_known
                    ? WALL_NEVER
                    : rollback_run->give_up;
-    return scheduler_rollback_due_next(scheduler);
+    return rollback_queue_next(&scheduler->rollbacks, scheduler->now);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -223,17 +222,16 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
 
 static bool plan_next(struct scheduler *scheduler) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct rollback_waiting *next = scheduler_rollback_due(scheduler);
+    uint64_t num = rollback_queue_due(&scheduler->rollbacks, scheduler->now);
     struct rollback_plan rollback_plan;
     struct job rb;
-    if (scheduler->draining || !next)
+    if (scheduler->draining || num == 0)
         return false;
-    uint64_t num = next->num;
     if (!read_rollback(scheduler, num, &arena, &rb))
         return false;
     if (rb.state != STATE_PENDING || rb.holds != 0) {
-        scheduler_rollback_forget(scheduler,
-                                  num); /* its events report the rest */
+        rollback_queue_forget(&scheduler->rollbacks,
+                              num); /* its events report the rest */
         return false;
     }
     arena_clear(&scheduler->rollback_run.arena);
@@ -273,7 +271,7 @@ static void take_committed(struct scheduler *scheduler, uint64_t num) {
     rollback_run->give_up = wall_add_ms(
         scheduler->now, scheduler->options.hup_grace_ms + KILL_WAIT_MS);
     rollback_run->because = rollback_because(&rb, &rollback_run->arena);
-    scheduler_rollback_forget(scheduler, num);
+    rollback_queue_forget(&scheduler->rollbacks, num);
     picker_close(scheduler->picker, tracked->job.target, num);
     clear_ahead(scheduler, tracked->job.target);
     scheduler->started++;

@@ -9,6 +9,7 @@
 #include "core/groups.h"
 #include "core/order.h"
 #include "core/picker.h"
+#include "core/rollback_queue.h"
 #include "core/rollback_scope.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/scheduler_plan.h"
@@ -45,9 +46,9 @@ struct scheduler {
     struct plan *plans;
     size_t plan_count, plan_cap;
 
-    struct map outages; /* target -> struct outage */
+    struct map unusable; /* target -> struct unusable */
 
-    struct list rollbacks;       /* of struct rollback_waiting */
+    struct rollback_queue rollbacks;
     struct rollback_scope scope; /* whichever process executes it: from its
                                     events */
     struct rollback_run rollback_run;

@@ -11,104 +11,101 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "core/outage.h"
 #include "core/reason.h"
 #include "scheduler/why.h"
 #include "scheduler/scheduler_state.h"
 
-struct outage {
+/* A target that is unavailable. */
+struct unusable {
+    struct outage outage;
     struct span target; /* its bytes and those of `why` follow the struct */
     struct span why;
-    struct wall since, again; /* again 0: at once, for an outage found at
-                                 start-up */
-    unsigned tries;
 };
 
-static struct outage *outage_add(struct scheduler *scheduler,
-                                 struct span target, struct span why,
-                                 struct wall since) {
-    struct outage *outage = mem_alloc(sizeof(*outage) + target.len + why.len);
-    char *bytes = (char *)(outage + 1);
+static struct unusable *unusable_add(struct scheduler *scheduler,
+                                     struct span target, struct span why,
+                                     struct wall since) {
+    struct unusable *unusable =
+        mem_alloc(sizeof(*unusable) + target.len + why.len);
+    char *bytes = (char *)(unusable + 1);
     memcpy(bytes, target.p, target.len);
     if (why.len > 0)
         memcpy(bytes + target.len, why.p, why.len);
-    outage->target = span_make(bytes, target.len);
-    outage->why = span_make(bytes + target.len, why.len);
-    outage->since = since;
-    map_put(&scheduler->outages, outage->target, outage);
-    return outage;
+    unusable->target = span_make(bytes, target.len);
+    unusable->why = span_make(bytes + target.len, why.len);
+    unusable->outage.since = since;
+    map_put(&scheduler->unusable, unusable->target, unusable);
+    return unusable;
 }
 
 void target_unavailable(struct scheduler *scheduler, struct span target,
                         struct span why) {
-    struct outage *outage = map_get(&scheduler->outages, target);
-    if (!outage) {
-        outage = outage_add(scheduler, target, why, scheduler->now);
+    struct unusable *unusable = map_get(&scheduler->unusable, target);
+    if (!unusable) {
+        unusable = unusable_add(scheduler, target, why, scheduler->now);
         store_note(scheduler->batch, EVENT_TARGET, 0, target,
                    SPAN(REASON_UNAVAILABLE), why);
         log_warning("target '%.*s' is unavailable, its sets wait: %.*s",
                     (int)target.len, target.p, (int)why.len, why.p);
     }
-    /* If several sets were executing, the first one counts. */
-    if (scheduler->now.ns < outage->again.ns)
-        return;
-    outage->again = wall_add_ms(
-        scheduler->now, retry_delay_ms(outage->tries++, &scheduler->random));
-    picker_pause(scheduler->picker, outage->target, outage->again);
+    if (outage_extend(&unusable->outage, scheduler->now, &scheduler->random))
+        picker_pause(scheduler->picker, unusable->target,
+                     unusable->outage.again);
 }
 
 void target_usable(struct scheduler *scheduler, struct span target) {
-    struct outage *outage = map_get(&scheduler->outages, target);
+    struct unusable *unusable = map_get(&scheduler->unusable, target);
     char text[64];
-    if (!outage)
+    if (!unusable)
         return;
     snprintf(text, sizeof(text), "after %" PRId64 " s",
-             wall_ms_since(scheduler->now, outage->since) / 1000);
+             wall_ms_since(scheduler->now, unusable->outage.since) / 1000);
     store_note(scheduler->batch, EVENT_TARGET, 0, target, SPAN("usable"),
                span_of(text));
     log_info("target '%.*s' is available again, %s", (int)target.len, target.p,
              text);
     picker_pause(scheduler->picker, target, (struct wall){0});
-    map_remove(&scheduler->outages, outage->target);
-    free(outage);
+    map_remove(&scheduler->unusable, unusable->target);
+    free(unusable);
 }
 
 struct wall target_again(const struct scheduler *scheduler,
                          struct span target) {
-    const struct outage *outage = map_get(&scheduler->outages, target);
-    return outage ? outage->again : (struct wall){0};
+    const struct unusable *unusable = map_get(&scheduler->unusable, target);
+    return unusable ? unusable->outage.again : (struct wall){0};
 }
 
 /* The registry shows it in the last step of a set that tried. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
-    if (job_has(job, JOB_LANDS) && job->state == STATE_PENDING &&
-        span_is(job->reason, REASON_UNAVAILABLE) &&
-        !map_get(&scheduler->outages, job->target))
-        outage_add(scheduler, job->target, job->detail, job->since);
+    if (outage_shows(job) && !map_get(&scheduler->unusable, job->target))
+        unusable_add(scheduler, job->target, job->detail, job->since);
 }
 
 bool target_why(const struct scheduler *scheduler, const struct job *job,
                 struct why *why) {
-    const struct outage *outage =
-        job_has(job, JOB_LANDS) ? map_get(&scheduler->outages, job->target)
+    const struct unusable *unusable =
+        job_has(job, JOB_LANDS) ? map_get(&scheduler->unusable, job->target)
                                 : NULL;
-    if (outage)
-        why_unavailable(why, outage->target, outage->since, outage->why,
-                        outage->again);
-    return outage != NULL;
+    if (unusable)
+        why_unavailable(why, unusable->target, unusable->outage.since,
+                        unusable->why, unusable->outage.again);
+    return unusable != NULL;
 }
 
 void targets_try(struct scheduler *scheduler) {
     void *value;
-    for (size_t at = 0; map_next(&scheduler->outages, &at, NULL, &value);) {
-        struct outage *outage = value;
-        outage->again = (struct wall){0};
-        picker_pause(scheduler->picker, outage->target, outage->again);
+    for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &value);) {
+        struct unusable *unusable = value;
+        outage_retry(&unusable->outage);
+        picker_pause(scheduler->picker, unusable->target,
+                     unusable->outage.again);
     }
 }
 
 void targets_clear(struct scheduler *scheduler) {
-    void *outage;
-    for (size_t at = 0; map_next(&scheduler->outages, &at, NULL, &outage);)
-        free(outage);
-    map_clear(&scheduler->outages);
+    void *unusable;
+    for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &unusable);)
+        free(unusable);
+    map_clear(&scheduler->unusable);
 }

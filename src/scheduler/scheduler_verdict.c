@@ -10,7 +10,6 @@
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 
 enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };

@@ -5,7 +5,6 @@
 #include "scheduler/why.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_order.h"
-#include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 

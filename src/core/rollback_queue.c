@@ -1,0 +1,90 @@
+#include "core/rollback_queue.h"
+
+#include <stdlib.h>
+
+#include "lib/mem.h"
+
+struct waiting {
+    struct list link;
+    uint64_t num;
+    struct wall not_before;
+    size_t rank_bytes;
+    char rank[];
+};
+
+static const char lane_name[] = "\nrollback";
+const struct span rollback_queue_lane = {lane_name, sizeof(lane_name) - 1};
+
+struct span rollback_queue_lane_of(const struct job *job) {
+    return job_has(job, JOB_ROLLS_BACK) ? rollback_queue_lane : job->target;
+}
+
+void rollback_queue_init(struct rollback_queue *queue) {
+    list_init(&queue->waiting);
+}
+
+void rollback_queue_clear(struct rollback_queue *queue) {
+    struct list *link;
+    while ((link = list_pop(&queue->waiting)) != NULL)
+        free(LIST_OF(link, struct waiting, link));
+}
+
+void rollback_queue_forget(struct rollback_queue *queue, uint64_t num) {
+    LIST_EACH (&queue->waiting, link) {
+        struct waiting *one = LIST_OF(link, struct waiting, link);
+        if (one->num != num)
+            continue;
+        list_remove(link);
+        free(one);
+    }
+}
+
+static int compare_rank(const struct waiting *a, struct span rank,
+                        uint64_t num) {
+    int order = span_compare(span_make(a->rank, a->rank_bytes), rank);
+    return order != 0 ? order : (a->num > num) - (a->num < num);
+}
+
+void rollback_queue_offer(struct rollback_queue *queue, const struct job *job) {
+    struct span rank = job_rank(job);
+    struct waiting *one = mem_alloc(sizeof(*one) + rank.len);
+    one->num = job->num;
+    one->not_before = job->not_before;
+    one->rank_bytes = rank.len;
+    memcpy(one->rank, rank.p, rank.len);
+    rollback_queue_forget(queue, job->num);
+    LIST_EACH (&queue->waiting, link) {
+        if (compare_rank(LIST_OF(link, struct waiting, link), rank, job->num) <
+            0)
+            continue;
+        list_insert_before(link, &one->link);
+        return;
+    }
+    list_push(&queue->waiting, &one->link);
+}
+
+/* For loops that only read. */
+static struct list *head_of(const struct rollback_queue *queue) {
+    return &((struct rollback_queue *)(uintptr_t)queue)->waiting;
+}
+
+uint64_t rollback_queue_due(const struct rollback_queue *queue,
+                            struct wall now) {
+    LIST_EACH (head_of(queue), link) {
+        const struct waiting *one = LIST_OF(link, struct waiting, link);
+        if (one->not_before.ns <= now.ns)
+            return one->num;
+    }
+    return 0;
+}
+
+struct wall rollback_queue_next(const struct rollback_queue *queue,
+                                struct wall now) {
+    struct wall next = WALL_NEVER;
+    LIST_EACH (head_of(queue), link) {
+        const struct waiting *one = LIST_OF(link, struct waiting, link);
+        if (one->not_before.ns > now.ns && one->not_before.ns < next.ns)
+            next = one->not_before;
+    }
+    return next;
+}
