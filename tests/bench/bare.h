@@ -1,12 +1,12 @@
-/* The limit of the registry: a bare SQLite loop that inserts rows of the same
- * payload with the same file settings and nothing else. */
+/* The limit for the registry: a bare SQLite loop that only inserts rows, with
+ * the same payload and the same settings of the database file. */
 #ifndef POINTSMAN_TESTS_BENCH_BARE_H
 #define POINTSMAN_TESTS_BENCH_BARE_H
 
-/* Durable rows per second, `batch` of them per commit. */
+/* Returns durable rows per second, with `batch` rows per commit. */
 double bare_inserts_per_s(unsigned count, unsigned batch);
 
-/* A submission of the size of an ordinary one. */
+/* A submission of ordinary size. */
 extern const char bare_spec[];
 
 #endif

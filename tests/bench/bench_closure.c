@@ -1,6 +1,6 @@
-/* The closure of a rollback over 100,000 sets with 300,000 dependencies, beside
- * a plain breadth-first walk of the same graph in memory, in turns; and the
- * same from a registry. */
+/* The closure of a rollback over 100,000 sets with 300,000 dependencies,
+ * compared with a plain breadth-first walk of the same graph in memory,
+ * alternately. Then the same closure from a registry. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { ROUNDS = 9, NEEDS = 3 };
 
 static size_t sets = 100000;
 
-/* The dependents of set i: to[first[i]] up to to[first[i + 1]]. */
+/* The dependents of set i are to[first[i]] to to[first[i + 1] - 1]. */
 static uint32_t *first, *to;
 static struct rollback_node *nodes, *answers;
 
@@ -59,8 +59,7 @@ static void make_nodes(void) {
         };
 }
 
-/* ---- the plain walk -------------------------------------------------------
- */
+/* ---- the plain walk ------------------------------------------------------ */
 
 static double plain_us(size_t *ret_met) {
     double began = bench_cpu_us();
@@ -83,8 +82,7 @@ static double plain_us(size_t *ret_met) {
     return bench_cpu_us() - began;
 }
 
-/* ---- the closure alone -----------------------------------------------------
- */
+/* ---- the closure alone --------------------------------------------------- */
 
 static double walk_us(size_t *ret_met) {
     double began = bench_cpu_us();
@@ -101,8 +99,7 @@ static double walk_us(size_t *ret_met) {
     return bench_cpu_us() - began;
 }
 
-/* ---- ours -----------------------------------------------------------------
- */
+/* ---- the whole decision -------------------------------------------------- */
 
 static double ours_us(size_t *ret_met) {
     static const struct span primary = {"C0", 2};
@@ -132,8 +129,7 @@ static double ours_us(size_t *ret_met) {
     return us;
 }
 
-/* ---- from a registry -------------------------------------------------------
- */
+/* ---- from a registry ----------------------------------------------------- */
 
 static void fill_registry(struct store *store) {
     struct err err;

@@ -1,6 +1,6 @@
-/* The next instant of an item, beside what the C library needs to tell the time
- * at one instant: mktime(), localtime_r() and a plain binary search, in turns
- * with ours over the same random instants.
+/* The time to find the next instant of an item, compared with localtime_r(),
+ * mktime() and a plain binary search, alternately and for the same random
+ * instants.
  *
  *     bench_cron POINTSMAN */
 #include <fcntl.h>
@@ -42,9 +42,9 @@ static double now_ns(void) {
 /* ---- subjects ------------------------------------------------------------ */
 
 struct subject {
-    const char *what, *text; /* text NULL: of the C library */
+    const char *what, *text; /* text NULL: a function of the C library */
     const int64_t *starts;
-    double goal; /* times localtime_r */
+    double goal; /* as a multiple of localtime_r */
     struct cron_item *item;
     double turns[TURNS], ns;
 };
@@ -237,12 +237,11 @@ static void measure_zone(void) {
     });
 }
 
-/* ---- keeping watch --------------------------------------------------------
- */
+/* ---- the watch ----------------------------------------------------------- */
 
 enum { WATCH_PERIOD_S = 100000, WATCH_TICKS = 20000, WATCH_START = 1000000 };
 
-/* This many items, each of which fires once in 100,000 s. */
+/* Creates a watch of `count` items, each of which fires once in 100,000 s. */
 static struct cron_watch *make_watch(int count) {
     struct cron_watch *watch = cron_watch_new(NULL);
 
@@ -261,7 +260,7 @@ static struct cron_watch *make_watch(int count) {
     return watch;
 }
 
-/* Each tick hands out about one event, except for a watch of one item. */
+/* Each tick returns about one event, except for a watch of one item. */
 static double watch_ns(struct cron_watch *watch, int step_s, int64_t *at) {
     struct cron_event events[64];
     double before = now_ns();
@@ -361,9 +360,10 @@ static void measure_batch(char *program) {
     });
 }
 
-/* ---- peers that are installed -------------------------------------------- */
+/* ---- installed peers ----------------------------------------------------- */
 
-/* Prints nothing; the CPU of this many requests less that of none. */
+/* Compares with the CPU time of `questions` requests, minus the CPU time of
+ * starting the peer. Prints nothing if the peer is not installed. */
 static void measure_peer(const char *what, char *const with[],
                          char *const without[], int questions) {
     double us = spawn_us((char **)(uintptr_t)with, "/dev/null");

@@ -1,10 +1,12 @@
-/* No-op tasks through guard and client, beside raw vfork + exec + pipe in the
- * same run, alternately:
+/* No-op tasks through the guard and its client, compared with plain vfork +
+ * exec
+ * + pipe, alternately in the same run:
  *
  *     bench_guard NOOP RAW_SPAWN [COUNT [ROUNDS]]
  *
- * Prints medians of tasks a second, of CPU per task (client, guard and tasks
- * together), and what guard and client add to raw. */
+ * Prints the medians of the tasks per second and of the CPU time per task
+ * (client, guard and task together), and the CPU time that guard and client
+ * add. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +103,8 @@ static void open_guard(struct bench *bench, const char *cgroup_root) {
     close(base_fd);
 }
 
-/* The supervisor's own CPU counts once it is reaped, hence its whole life. */
+/* The CPU time of the guard counts when it is reaped, so the whole life of the
+ * guard is measured. */
 static struct result run_guard(struct bench *bench, const char *cgroup_root,
                                bool pipes) {
     bench->pipes = pipes;

@@ -1,8 +1,8 @@
-/* What the order costs when it is worst: many sets on one path, many sets in a
- * directory that somebody replaces by a file, a long chain of dependencies, an
- * urgent set behind them all, and all of them one scan at a time. Prints time
- * and peak memory beside the limits of the house (60 s, 1 GiB for a queueing
- * pass over 50,000 sets on one path).
+/* The cost of the order in the worst cases: many sets on one path, many sets in
+ * a directory that a set replaces by a file, a long chain of dependencies, an
+ * urgent set that arrives last, and one scan after each arrival. Prints time
+ * and peak memory, compared with the limits (60 s and 1 GiB for a queueing pass
+ * over 50,000 sets on one path).
  *
  *     bench_order [SETS] */
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void admit(uint64_t num, enum job_class job_class, const char *path,
     order_admit(order, &entry);
 }
 
-/* Like the scheduler: commits what is proposed until nothing is. */
+/* Commits all proposals until there are none, like the scheduler. */
 static void pass(void) {
     for (;;) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -89,7 +89,7 @@ static void report(const char *what, double began) {
     proposed = 0;
 }
 
-/* Each set runs as soon as it may and succeeds. */
+/* Runs each set as soon as it is ready; all succeed. */
 static void drain(uint64_t last) {
     for (uint64_t num = 1; num <= last; num++) {
         order_move(order, num, STATE_EXECUTING, (struct wall){2}, false);
@@ -179,8 +179,8 @@ static void chain(bool forward) {
     order_free(order);
 }
 
-/* The last set first, a scan after each, with other sets in between: sets
- * that wait for an unknown dependency are placed when it arrives. */
+/* The sets arrive in reverse order, with other sets in between and a scan after
+ * each. Sets that wait for an unknown dependency are placed when it arrives. */
 static void backwards(size_t count, const char *path) {
     double began = seconds();
     char other[32];

@@ -1,6 +1,6 @@
-/* What a backlog costs: picking the next job with few and with many waiting,
- * memory of the serving process for each of them, CPU of a restart until the
- * first start.
+/* The cost of a backlog: picking the next job with few and with many waiting
+ * jobs, the memory of the server for each waiting job, and the CPU time from a
+ * restart to the first start of a job.
  *
  *     bench_pick POINTSMAN [MOST]        default 1000000 waiting */
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static const char spec[] = "{\"command\":[\"/bin/sleep\",\"600\"]}";
 
 /* ---- picking ------------------------------------------------------------ */
 
-/* A machine on which each attempt lasts a second and ends at once. */
+/* A simulated machine: each attempt seems to last a second and ends at once. */
 struct machine {
     uint64_t handle; /* 0: none runs */
     unsigned starts;
@@ -72,8 +72,8 @@ static struct store *open_store(const struct served *served) {
     return store;
 }
 
-/* The median of a turn that records an end and picks the next job; without
- * and with its commit. */
+/* Returns the median time of a turn that records an end and picks the next job,
+ * without and with the commit. */
 static void pick(struct store *store, double *ret_turn_us,
                  double *ret_commit_us) {
     static double turns[PICKS], commits[PICKS];
@@ -103,7 +103,7 @@ static void pick(struct store *store, double *ret_turn_us,
         store_turn(store);
         if (machine.handle == 0)
             bench_die("nothing was started");
-        if (i > 0) { /* the first one fills the window */
+        if (i > 0) { /* the first turn fills the window */
             turns[i - 1] = turned_us - begun_us;
             commits[i - 1] = bench_wall_us() - begun_us;
         }
@@ -114,8 +114,8 @@ static void pick(struct store *store, double *ret_turn_us,
     *ret_commit_us = bench_median(commits, PICKS);
 }
 
-/* One base with ten thousand waiting jobs and one with more, in turns: other
- * load on the machine affects both. */
+/* Measures a base with ten thousand waiting jobs and one with more,
+ * alternately, so that other load on the machine affects both. */
 static void compare_picks(const struct served *few, const struct served *many,
                           uint64_t *few_added, uint64_t waiting) {
     struct store *few_store = open_store(few), *many_store = open_store(many);
@@ -164,7 +164,7 @@ static void await_start(struct served *served) {
         bench_die("nothing was started");
 }
 
-/* CPU until the first start; what is resident then. */
+/* Returns the CPU time until the first start, and the resident memory then. */
 static void restart(struct served *served, const char *pointsman,
                     double *ret_cpu_us, double *ret_resident) {
     served_start(served, pointsman);
@@ -174,7 +174,8 @@ static void restart(struct served *served, const char *pointsman,
     served_stop(served);
 }
 
-/* Runs in a process of its own: a heap that has held a million jobs is slow. */
+/* Runs in a child process, because a heap that has held a million jobs is slow.
+ */
 static void fill(const struct served *served, uint64_t from, uint64_t to) {
     int status;
     pid_t pid = fork();

@@ -1,8 +1,8 @@
-/* Taking back 50 landed sets in a repository of 10,000 files, from the command
- * until the branch has moved, beside `git revert` of the same commits in a work
- * tree: one by one, and all in one call. In turns; after each the branch is
- * brought back (ours by rolling the rollback back). Each has to end with the
- * tree from before the first set.
+/* The time to roll back 50 landed sets in a repository of 10,000 files, from
+ * the command until the branch has moved, compared with `git revert` of the
+ * same commits in a work tree: one by one, and all in one call. They run
+ * alternately; after each the branch is restored (by a rollback of the
+ * rollback, or a reset). Each must end with the tree from before the first set.
  *
  *     bench_rollback POINTSMAN */
 #include <spawn.h>
@@ -16,7 +16,7 @@
 
 enum { SETS = 50, ROUNDS = 5 };
 
-/* `sh` with these functions at hand. */
+/* The functions of the shell scripts. */
 static const char story[] =
     "set -eu\n"
     "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1\n"
@@ -80,7 +80,7 @@ static const char story[] =
 
 static const char *program;
 
-/* How long one of the functions takes. */
+/* Returns the time that one of the functions takes. */
 static double run_us(const char *function) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
     char name[] = "sh", option[] = "-c", *argv[] = {name, option, NULL, NULL};

@@ -1,12 +1,13 @@
-/* No-op commands end to end: durable, started, output captured, result
- * recorded, two at a time, and four. Beside them raw vfork + exec + pipe in the
- * same run, in turns, and the common tools. Each has a number as its argument,
- * so that no two are alike.
+/* No-op commands end to end: stored durably, started, output captured, result
+ * recorded; two at a time, and four. Compared with plain vfork + exec + pipe,
+ * alternately in the same run, and with common tools. Each command has a number
+ * as its argument, so that no two are equal.
  *
  *     bench_run POINTSMAN NOOP RAW_SPAWN [COUNT [ROUNDS]]
  *
- * Time goes from the first start to the last end in the registry, CPU over the
- * whole life of server, guard and tasks. */
+ * The time is that from the first start to the last end in the registry, the
+ * CPU time that of the server, the guard and the tasks during their whole life.
+ */
 #include <inttypes.h>
 #include <poll.h>
 #include <sqlite3.h>
@@ -38,7 +39,7 @@ static void shell(const char *command) {
         bench_die("this failed: %s", command);
 }
 
-/* ---- ours --------------------------------------------------------------- */
+/* ---- Pointsman ---------------------------------------------------------- */
 
 static void submit_before(const struct bench *bench) {
     const char *path = bench_text("%s/lines", bench_dir());
@@ -66,7 +67,7 @@ static void submit_now(struct bench *bench) {
     close(fd);
 }
 
-/* The first that failed, and why. */
+/* Ends the program with the first job that failed and the reason. */
 __attribute__((noreturn)) static void tell_failure(const struct bench *bench) {
     sqlite3 *db;
     sqlite3_stmt *stmt;
@@ -160,7 +161,7 @@ static struct result run_tool(const char *command, unsigned count) {
                            (bench_cpu_us() - cpu_us) / count};
 }
 
-/* ---- side by side ------------------------------------------------------- */
+/* ---- the comparison ----------------------------------------------------- */
 
 static double median(const struct result *results, int count, bool cpu) {
     double values[ROUNDS_MOST];

@@ -1,6 +1,7 @@
-/* What many schedules cost: a decision, a serve that waits for them, its start.
+/* The cost of many schedules: a decision, and a server that waits for them, and
+ * its start.
  *
- *     bench_schedules POINTSMAN [COUNT]                                      */
+ *     bench_schedules POINTSMAN [COUNT] */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum { MANY = 100000, FEW = 100, ROUNDS = 5, DECISIONS = 50000, IDLE_S = 20 };
 
 /* ---- deciding ------------------------------------------------------------ */
 
-/* Each fires every ten minutes, at a second of its own. */
+/* Each schedule fires every ten minutes; the seconds are spread evenly. */
 static struct schedules *fill_table(size_t count) {
     struct schedules *table = schedules_new(NOW, 0);
     struct schedule_rule rule = {.max_shift_s = 3600, .overlap = OVERLAP_ALLOW};
@@ -72,7 +73,7 @@ static void print_decisions(size_t many) {
         .other =
             bench_text("of %d: %.0f ns", FEW, bench_median(few_ns, ROUNDS)),
         .value = bench_median(ratios, ROUNDS),
-        .goal = 6, /* log n, and a table that fits no cache */
+        .goal = 6, /* log n, and a table larger than the cache */
         .at_most = true,
         .unit = "x",
     };
@@ -81,7 +82,7 @@ static void print_decisions(size_t many) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Once a year, none of them soon. */
+/* Each schedule fires once a year, on 1 January. */
 static void fill_base(const struct served *served, size_t count) {
     struct store_options options = {0};
     struct store *store;
@@ -111,7 +112,8 @@ static void fill_base(const struct served *served, size_t count) {
     store_close(store);
 }
 
-/* CPU of its start, and the share of a core it takes while nothing happens. */
+/* Returns the share of a core that an idle server uses, in percent, the CPU
+ * time of its start and its resident memory. */
 static double wait_idle(struct served *served, const char *pointsman,
                         double *ret_start_us, double *ret_resident) {
     served_start(served, pointsman);

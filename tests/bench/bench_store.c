@@ -1,7 +1,7 @@
-/* What the registry costs: durable admissions and whole lives against a bare
- * SQLite loop with the same file settings, measured in the same run; how long
- * a look at the ready jobs takes with few and many waiting, and after many have
- * backed off.
+/* The cost of the registry: durable admissions, and jobs from admission to end,
+ * compared with a bare SQLite loop with the same settings of the database file
+ * in the same run. Also the time of a query for ready jobs with few and many
+ * waiting jobs, and after the backoff of many jobs.
  *
  *     bench_store [MOST_WAITING]        default 1000000 */
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static const char spec[] =
     "\"env\":{\"PATH\":\"/usr/bin:/bin\",\"LANG\":\"C.UTF-8\"},\"umask\":18}";
 
 struct cost {
-    double wall_us, cpu_us; /* a job */
+    double wall_us, cpu_us; /* per job */
 };
 
 static void id_of(uint64_t i, char ret[32]) {
@@ -289,7 +289,7 @@ static double median_look(struct store *store) {
     return looks[LOOKS / 2];
 }
 
-/* Every tenth waits for a time far off. */
+/* Every tenth job waits for a distant time. */
 static void fill(struct store *store, uint64_t from, uint64_t to) {
     while (from < to) {
         struct store_batch *batch = batch_new(store);
@@ -328,9 +328,10 @@ static void many_waiting(uint64_t most) {
     store_close(store);
 }
 
-/* ---- back-offs that are over -------------------------------------------- */
+/* ---- backoffs that are over --------------------------------------------- */
 
-/* Their not_before passed long ago: at first the registry does not know. */
+/* The not_before of these jobs is long past, but the registry has not recorded
+ * that yet. */
 static void many_overdue(uint64_t count) {
     CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);
@@ -368,8 +369,8 @@ int main(int argc, char **argv) {
     snprintf(dir, sizeof(dir), "%s/bench-store.XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(dir))
         die("cannot make a directory");
-    /* The registry configures SQLite when it is first opened; this applies
-     * to both sides. */
+    /* The first registry that is opened configures SQLite, also for the bare
+     * loop. */
     CLEANUP(text_free_string) char *path = new_path();
     store_close(registry(path));
     compare("admit", 1000, 1, false);

@@ -1,9 +1,10 @@
-/* Durable submissions over the socket of a real `serve`, beside a bare SQLite
- * loop and beanstalkd -f0, in turns in the same run.
+/* Durable submissions through the socket of a real server, compared with a bare
+ * SQLite loop and beanstalkd -f0, alternately in the same run.
  *
  *     bench_submit POINTSMAN [ROUNDS]
  *
- * The jobs are submitted held, so that nothing but intake is measured. */
+ * The jobs are submitted with a hold, so that only their admission is measured.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ enum {
     ROUNDS_MOST = 99
 };
 
-/* ---- ours --------------------------------------------------------------- */
+/* ---- Pointsman ---------------------------------------------------------- */
 
 static int connect_ours(void *ctx) {
     return served_connect(ctx);
@@ -70,7 +71,8 @@ static pid_t beanstalkd_pid;
 
 static int connect_beanstalkd(void *ctx) {
     struct sockaddr_un where = {.sun_family = AF_UNIX};
-    /* By the directory's descriptor: paths of sockets are short. */
+    /* Through the descriptor of the directory, because socket paths are short.
+     */
     snprintf(where.sun_path, sizeof(where.sun_path), "/proc/self/fd/%d/sock",
              *(const int *)ctx);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -123,7 +125,8 @@ static double peer(unsigned count) {
 
 /* ---- the disk ----------------------------------------------------------- */
 
-/* The cost of each job for a server without group commit. */
+/* Returns the time of an fdatasync, which each job costs a server without group
+ * commit. */
 static double sync_us(void) {
     enum { SYNCS = 101 };
     static const char page[4096];
@@ -142,7 +145,7 @@ static double sync_us(void) {
     return bench_median(took_us, SYNCS);
 }
 
-/* ---- side by side ------------------------------------------------------- */
+/* ---- the comparison ----------------------------------------------------- */
 
 static void print(const char *what, const char *than, const double *mine,
                   const double *theirs, int rounds, double goal) {

@@ -1,9 +1,10 @@
-/* Tasks that last: their output, their end, their memory, and their end after a
- * thaw, each beside what the kernel alone takes, in turns:
+/* Long tasks: the throughput of their output, the time to kill them, their
+ * memory, and the time until they end after a suspend; where possible compared
+ * with the kernel alone, alternately.
  *
  *     bench_tasks TREE [ROUNDS]
  *
- * TREE is tests/support/tree.c. */
+ * TREE is the program of tests/support/tree.c. */
 #include "bench/figure.h"
 
 #include <dirent.h>
@@ -137,7 +138,7 @@ static void write_input(const struct bench *bench) {
     close(fd);
 }
 
-/* MB a second. */
+/* Returns MB per second. */
 static double captured(struct bench *bench) {
     char in[4200], cat[] = "cat";
     snprintf(in, sizeof in, "%s/in", bench->dir);
@@ -164,8 +165,8 @@ static double catted(struct bench *bench) {
     return INPUT_MIB * 1.048576 / ((bench_wall_us() - before_us) / 1e6);
 }
 
-/* Does the same as cat | cat > FILE: every byte goes through a pipe of this
- * process. */
+/* cat | cat > FILE does the same work as the guard: every byte passes through a
+ * pipe. */
 static double piped(struct bench *bench) {
     char command[9000];
     unlinkat(bench->base_fd, "out", 0);
@@ -206,7 +207,7 @@ static void bench_output(struct bench *bench, int rounds) {
         .unit = ""});
 }
 
-/* ---- kill to empty ------------------------------------------------------- */
+/* ---- from the kill to an empty cgroup ------------------------------------ */
 
 static double killed_us(struct bench *bench) {
     char shape[] = "deaf", count[] = "1000";
@@ -254,7 +255,7 @@ static pid_t plant_in(int cgroup_fd, char *tree) {
     return pid;
 }
 
-/* cgroup.kill and cgroup.events, and nothing of ours. */
+/* The same with cgroup.kill and cgroup.events alone. */
 static double raw_us(const char *root, char *tree) {
     char path[4200];
     snprintf(path, sizeof path, "%s/bench.%d", root, (int)getpid());
@@ -319,7 +320,7 @@ static void bench_kill(struct bench *bench, int rounds) {
                          .unit = "ms"});
 }
 
-/* ---- many ---------------------------------------------------------------- */
+/* ---- many tasks ---------------------------------------------------------- */
 
 static void bench_many(struct bench *bench) {
     char sleep[] = "sleep", time[] = "1000";
@@ -351,10 +352,10 @@ static void bench_many(struct bench *bench) {
         .unit = "KiB"});
 }
 
-/* ---- a thaw -------------------------------------------------------------- */
+/* ---- after a suspend ----------------------------------------------------- */
 
-/* The supervisor is stopped until the lease has passed; then measures how
- * long it takes to report the end of the task. */
+/* Stops the guard until the lease has expired, continues it, and returns the
+ * time until it reports the end of the task. */
 static double thawed_us(struct bench *bench) {
     char sleep[] = "sleep", time[] = "1000";
     char *argv[] = {sleep, time, NULL};

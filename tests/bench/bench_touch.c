@@ -1,5 +1,6 @@
-/* Change sets by the ten thousand that all touch one path: one queueing pass,
- * from a cold start to all of them staged, over either registry.
+/* Tens of thousands of change sets that all touch one path: one queueing pass,
+ * from a cold start until all are staged, with a registry in memory and in
+ * SQLite.
  *
  *     bench_touch [COUNT]               default 50000 */
 #include <stdio.h>
@@ -30,7 +31,7 @@ static struct store *open_store(bool memory) {
     return store;
 }
 
-/* The first set becomes pending, every other one waits for another set. */
+/* The first set is pending; every other one waits for another set. */
 static void check(struct store *store, uint64_t count) {
     struct store_tally tally;
     if (!store_count(store, &tally, NULL) ||
@@ -68,7 +69,7 @@ static double pass_s(struct store *store, uint64_t count) {
     return us / 1e6;
 }
 
-/* In a process of its own, so that the peak is its own. */
+/* Runs in a child process, so that its peak memory can be measured. */
 static void run(bool memory, uint64_t count) {
     int fds[2], status;
     struct rusage use;

@@ -1,5 +1,5 @@
-/* CPU of `pointsman version`, from exec to exit: what every command line pays
- * before it does anything.
+/* The CPU time of `pointsman version`, from exec to exit, which every command
+ * line needs before it does any work.
  *
  *     bench_version POINTSMAN */
 #include <errno.h>

@@ -30,7 +30,7 @@ static void ask(int fd, const char *question, size_t bytes) {
     }
 }
 
-/* Length of the whole answer in front of `in`; 0: not all of it is there. */
+/* Returns the length of the first answer in `in`, or 0 if it is incomplete. */
 static size_t http_answer(const struct text *in, const char **ret_body) {
     const char *text = text_string(in);
     const char *end = strstr(text, "\r\n\r\n");

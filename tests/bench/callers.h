@@ -1,5 +1,5 @@
-/* Callers that ask and wait for the answer, over and over, each on a
- * connection of its own: one process, epoll. */
+/* Callers that send a request and wait for the answer, repeatedly, each on its
+ * own connection; all in one process, with epoll. */
 #ifndef POINTSMAN_TESTS_BENCH_CALLERS_H
 #define POINTSMAN_TESTS_BENCH_CALLERS_H
 
@@ -9,22 +9,22 @@
 struct callers_plan {
     int (*connect)(void *ctx);
     void *ctx;
-    const char *question; /* the same bytes each time */
+    const char *question; /* the request, the same each time */
     size_t question_bytes;
-    bool http;          /* an answer is a head and as many bytes as it says */
-    const char *answer; /* else: a line that begins so */
+    bool http;          /* answers are HTTP with a Content-Length */
+    const char *answer; /* if not http: how the answer, one line, begins */
     unsigned callers;
-    unsigned questions; /* of all together */
+    unsigned questions; /* requests of all callers together */
 };
 
-/* Answers a second. */
+/* Returns answers per second. */
 double callers_run(const struct callers_plan *plan);
 
-/* POST to PATH of the API. */
+/* Returns the bytes of a POST request. */
 const char *callers_post(const char *path, const char *body, size_t bytes,
                          size_t *ret_bytes);
-/* Makes one request; returns the body of its answer, whose status must be
- * OK. */
+/* Sends one request; returns the body of the answer, which must have a status
+ * of 200 to 209. */
 char *callers_ask(int fd, const char *question, size_t bytes);
 
 #endif

@@ -44,7 +44,7 @@ double bench_cpu_us_of(pid_t pid) {
     FILE *f = fopen(path, "re");
     const char *at = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : 0;
     unsigned long ticks[4];
-    /* utime, stime, cutime, cstime: the 14th to the 17th word. */
+    /* utime, stime, cutime and cstime are the words 14 to 17. */
     if (!at || sscanf(at + 2,
                       "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
                       "%lu %lu %lu %lu",

@@ -1,5 +1,5 @@
-/* A program that does nothing: no libc, no loader, one system call. What is
- * left is the price of a process. Built with -nostdlib -static. */
+/* A program that does nothing: no libc, no loader, one system call. It measures
+ * the cost of a process alone. Built with -nostdlib -static. */
 
 __attribute__((noreturn)) void _start(void);
 

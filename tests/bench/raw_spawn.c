@@ -1,5 +1,5 @@
-/* The limit of this machine for starting processes with captured output: each
- * thread makes a pipe, vforks, executes, reads to the end and waits.
+/* The limit of the machine for starting processes with captured output: each
+ * thread creates a pipe, calls vfork and exec, reads to the end, and waits.
  *
  *     raw_spawn COUNT THREADS PROGRAM
  *

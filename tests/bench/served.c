@@ -17,7 +17,7 @@
 
 enum { NET_MS = 120000 };
 
-static pid_t alive; /* killed should the program end early */
+static pid_t alive; /* killed if the program ends early */
 
 static void kill_alive(void) {
     if (alive > 0)

@@ -1,4 +1,4 @@
-/* A base of its own and a real `pointsman serve` over it. */
+/* A new base and a real `pointsman serve` for it. */
 #ifndef POINTSMAN_TESTS_BENCH_SERVED_H
 #define POINTSMAN_TESTS_BENCH_SERVED_H
 
@@ -10,17 +10,17 @@ struct served {
     int ctrl;  /* directory of the socket */
 };
 
-/* `pointsman init` and a configuration with this many slots. */
+/* Creates the base and configures the number of slots. */
 void served_make(struct served *served, const char *pointsman,
                  unsigned concurrency);
-/* Starts it and waits until it answers. */
+/* Starts the server and waits until it answers. */
 void served_start(struct served *served, const char *pointsman);
-/* Sends TERM and waits; CPU of the server, its supervisor and all tasks, of
- * the whole life. */
+/* Sends TERM and waits; returns the CPU time of the server, its guard and all
+ * tasks. */
 double served_stop(struct served *served);
-/* CPU so far: of the server, its supervisor, and the tasks that have ended. */
+/* CPU time so far of the server, its guard, and the tasks that have ended. */
 double served_cpu_us(const struct served *served);
-/* A connection to ctrl/sock; ends the program if there is none. */
+/* Connects to ctrl/sock; ends the program if that fails. */
 int served_connect(const struct served *served);
 
 #endif

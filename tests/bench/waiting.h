@@ -1,4 +1,4 @@
-/* Millions of jobs, put straight into a registry. */
+/* Adds millions of jobs directly to a registry. */
 #ifndef POINTSMAN_TESTS_BENCH_WAITING_H
 #define POINTSMAN_TESTS_BENCH_WAITING_H
 
@@ -6,10 +6,10 @@
 
 #include "store/store.h"
 
-/* Commands, pending: the numbers from + 1 to `to`, in this order. */
+/* Adds pending commands with the numbers from + 1 to `to`, in this order. */
 void waiting_add_commands(struct store *store, uint64_t from, uint64_t to,
                           struct span spec);
-/* Change sets, queued, that all touch one path. */
+/* Adds queued change sets that all touch one path. */
 void waiting_add_sets(struct store *store, uint64_t count, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* Submitted approvals: an accepted text is written again byte for byte;
- * names of files and notes of the history are read too. */
+/* Submitted approvals: an accepted text is formatted to the same bytes. Also
+ * parses file names and notes of the history. */
 #include <assert.h>
 
 #include "wire/approval_text.h"
@@ -16,7 +16,7 @@ static void try_note(struct span all) {
     assert(span_equal(text_span(&text), text_span(&again)));
 }
 
-/* The server's answer holds the text alone, without a signature. */
+/* The server answers with the text alone, without a signature. */
 static void try_text(struct span all) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct approval_text approval;

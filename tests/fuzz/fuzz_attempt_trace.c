@@ -1,5 +1,5 @@
-/* The trace of an attempt, as the registry keeps it: any bytes have a
- * meaning, and a written trace means the same when read again. */
+/* The trace of an attempt in the registry: any bytes can be parsed, and
+ * formatting a parsed trace is a fixed point. */
 #include <assert.h>
 
 #include "wire/attempt_trace.h"

@@ -1,4 +1,4 @@
-/* A backup file, read and compared with its manifest but not unpacked. */
+/* Reads a backup file and compares it with its manifest, without unpacking. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Configuration: every accepted target can be written and read again; every
- * command line that is split joins to one that splits into the same words. */
+/* Configuration: every accepted target can be written and read again. The words
+ * of a command line, quoted and joined, split into the same words. */
 #include <assert.h>
 
 #include "serve/tables.h"

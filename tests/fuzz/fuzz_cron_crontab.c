@@ -1,5 +1,5 @@
-/* Crontab lines: an accepted line gives items that are accepted, unless they
- * never fire. */
+/* Crontab lines: the items of an accepted line are valid, unless they never
+ * fire. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

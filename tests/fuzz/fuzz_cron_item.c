@@ -1,5 +1,5 @@
-/* Untrusted items: refused with a reason, or searched with answers that
- * agree with each other. */
+/* Untrusted items: an item is refused with a reason, or searches for its
+ * instants give consistent answers. */
 #include <assert.h>
 #include <string.h>
 

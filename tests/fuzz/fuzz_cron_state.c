@@ -1,5 +1,5 @@
-/* Untrusted saved states: refused with a reason, or continued from; the
- * state saved then is accepted again. */
+/* Untrusted saved states: a state is refused with a reason, or the watch
+ * continues from it, and the state that it saves then is accepted. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* The fingerprints in the corpus are those of these texts. */
+/* The corpus contains the fingerprints of these items. */
 static const char *const texts[2] = {
     "{\"epoch\":{\"period\":7}," X_KEY "600}",
     "{\"minute\":{},\"dst_fixes\":[\"unskip\",\"repeat_use_only_early\"]," X_KEY
@@ -32,7 +32,7 @@ static struct cron_watch *make(void) {
     return watch;
 }
 
-/* Events come in order, and none lies beyond the tick. */
+/* Events arrive in order, and none is later than the tick. */
 static void go_on(struct cron_watch *watch, int64_t system_s,
                   int64_t monotonic_s) {
     struct cron_event events[32];

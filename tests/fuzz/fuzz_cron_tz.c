@@ -1,4 +1,4 @@
-/* POSIX TZ strings, offsets, instants. */
+/* POSIX TZ strings, offsets and instants. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

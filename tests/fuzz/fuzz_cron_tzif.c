@@ -1,5 +1,5 @@
-/* Zone files: refused, or a zone whose changes make sense and in which every
- * search ends. */
+/* Zone files: a file is refused, or the changes of its zone are consistent and
+ * every search ends. */
 #include <assert.h>
 
 #include <pointsman/cron.h>

@@ -1,4 +1,4 @@
-/* Facts of events: what is read is written and read as the same. */
+/* Facts of events: formatting parsed facts is a fixed point. */
 #include <assert.h>
 
 #include "core/event_facts.h"

@@ -1,4 +1,4 @@
-/* Lines of log/CSID: what is read is written as a line again. */
+/* Lines of log/CSID: a parsed line can be formatted as a line again. */
 #include <assert.h>
 
 #include "lib/arena.h"

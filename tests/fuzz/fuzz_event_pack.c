@@ -1,4 +1,5 @@
-/* The lines of the log: what is read is written again and read as the same. */
+/* Packed events of the registry: an event that is read can be written and read
+ * again unchanged. */
 #include <assert.h>
 
 #include "store/event_pack.h"

@@ -1,5 +1,5 @@
-/* Frames of the supervisor's socket: every decoder, on any bytes. A decoded
- * start is walked in the same way as by the supervisor. */
+/* Frames of the guard's socket: runs every decoder on any bytes. The strings of
+ * a decoded start are read in the same way as by the guard. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

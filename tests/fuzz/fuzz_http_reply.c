@@ -1,4 +1,5 @@
-/* HTTP replies: in one piece or byte by byte, the result is the same. */
+/* HTTP replies: parsing all bytes at once or one by one gives the same result.
+ */
 #include <assert.h>
 
 #include "wire/http_reply.h"

@@ -1,4 +1,4 @@
-/* Job files: formatting what was read is a fixed point. */
+/* Job files: formatting a parsed file is a fixed point. */
 #include <assert.h>
 
 #include "lib/arena.h"

@@ -23,7 +23,7 @@ static void rewrite_members(struct json *json, struct json_value value,
         struct json_value found;
 
         if (value.type == JSON_OBJECT) {
-            /* Keys may hold NULs, which json_key() cannot write. */
+            /* Keys may contain NULs, which json_key() cannot write. */
             char *name = arena_string(arena, key);
 
             json_key(json, name);
@@ -67,7 +67,7 @@ static void rewrite(struct json *json, struct json_value value,
     json_raw(json, value.raw);
 }
 
-/* Two keys with NULs in them may be cut to the same one. */
+/* Two keys with NULs may be truncated to the same key. */
 static bool holds_nul_escape(struct span span) {
     return memmem(span.p, span.len, "\\u0000", 6) != NULL;
 }

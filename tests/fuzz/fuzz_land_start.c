@@ -1,5 +1,5 @@
-/* The start of a landing or a rollback: what can be read is written so that
- * it reads the same. */
+/* The start of a landing or a rollback: formatting a parsed start is a fixed
+ * point. */
 #include <assert.h>
 
 #include "landing/land_start.h"

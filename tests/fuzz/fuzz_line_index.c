@@ -1,5 +1,5 @@
-/* The line index: any bytes are a finite index, and the index of any bytes
- * finds their lines. */
+/* The line index: any bytes can be read as an index, and the index of any
+ * output finds its lines. */
 #include <assert.h>
 
 #include "wire/line_index.h"

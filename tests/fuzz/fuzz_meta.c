@@ -1,5 +1,5 @@
-/* Sections and meta: accepted text means the same when formatted and read
- * again; a refusal has a word and a sentence. */
+/* Sections and meta: an accepted text has the same meaning when it is formatted
+ * and parsed again; a refusal has a kind and a sentence. */
 #include <assert.h>
 
 #include "lib/arena.h"

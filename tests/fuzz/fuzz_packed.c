@@ -1,5 +1,4 @@
-/* A file that claims to be a packed output: opened, and read at a few places.
- */
+/* Opens any file as a packed output and reads it at a few offsets. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

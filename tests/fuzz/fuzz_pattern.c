@@ -1,4 +1,4 @@
-/* Any expression over any line: "EXPRESSION\nLINE". */
+/* Matches any expression with any line; the input is "EXPRESSION\nLINE". */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
-/* A schedule in JSON: an accepted one can be written and read back with the
- * same meaning. */
+/* Schedules in JSON: formatting an accepted schedule is a fixed point. */
 #include <assert.h>
 
 #include "wire/schedule_spec.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* The words of the command line's options. */
+/* The values of command line options. */
 static void try_words(struct span word) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct schedule_spec spec, again;

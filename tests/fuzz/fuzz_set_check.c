@@ -1,4 +1,4 @@
-/* The checker's answer: bytes that decode are encoded to an answer again. */
+/* Answers of the checker: a decoded answer can be encoded and decoded again. */
 #include <assert.h>
 
 #include "lib/arena.h"

@@ -1,5 +1,5 @@
-/* Names, ids, branches, paths: an accepted one is formatted back, keeps its
- * limits, and its order key agrees with itself. */
+/* Names, ids, branches and paths: an accepted name can be formatted and parsed
+ * again, is within its limits, and always has the same order key. */
 #include <assert.h>
 
 #include "wire/path.h"

@@ -1,5 +1,5 @@
-/* Tarballs: an accepted one is consistent, and its answer passes through the
- * pipe; a refusal has a word and a sentence. */
+/* Tarballs: the result for an accepted tarball is consistent and can be encoded
+ * for the pipe; a refusal has a kind and a sentence. */
 #include <assert.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The small parsers of base: what they read, they write again. */
+/* The small parsers of lib: a parsed value is formatted to the same text. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The stamps of an output: any bytes are finitely many runs, and runs that
- * were read are written again unchanged. */
+/* The stamps of an output: any bytes decode to finitely many runs, and decoded
+ * runs can be encoded and decoded again unchanged. */
 #include <assert.h>
 
 #include "os/stamp.h"

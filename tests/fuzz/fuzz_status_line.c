@@ -1,5 +1,5 @@
-/* Status lines of commands: any bytes have a meaning, and blanks around them
- * do not change it. */
+/* Status lines of commands: any bytes can be parsed, and blanks around them do
+ * not change the result. */
 #include <assert.h>
 
 #include "lib/arena.h"

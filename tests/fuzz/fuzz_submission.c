@@ -1,4 +1,4 @@
-/* Submissions: formatting what was read is a fixed point. */
+/* Submissions: formatting a parsed submission is a fixed point. */
 #include <assert.h>
 
 #include "lib/arena.h"

@@ -1,6 +1,6 @@
-/* Headers of a tarball before libarchive sees them: whatever they contain,
- * they are scanned within their bounds, and a NUL that was found stays found
- * when more of the stream follows. */
+/* Headers of a tarball, scanned before libarchive reads them: the scan stays
+ * within its bounds, and a NUL found in the beginning of the stream is also
+ * found in the whole stream. */
 #include <assert.h>
 
 #include "wire/tar_names.h"

@@ -1,4 +1,4 @@
-/* uri_decode() reverses uri_encode(); everything it decodes is valid. */
+/* uri_decode() reverses uri_encode(), and returns only valid text. */
 #include <assert.h>
 
 #include "wire/uri.h"

@@ -1,11 +1,11 @@
-/* Runs a fuzz target as an ordinary test: first over its corpus, then over
- * mutations of it that are the same every time.
+/* Runs a fuzz target as an ordinary test: first on its corpus, then on
+ * mutations of the corpus, which are the same in every run.
  *
  *     fuzz-NAME CORPUS_DIR [MUTATIONS]
  *
- * When the target crashes, the input is left in $TMPDIR/pointsman-crash.PID and
- * belongs, once the bug is mended, into the corpus. Real campaigns, which look
- * for new paths, are tools/fuzz.sh's. */
+ * If the target crashes, the input is kept in $TMPDIR/pointsman-crash.PID; add
+ * it to the corpus when the bug is fixed. tools/fuzz.sh runs fuzzing campaigns
+ * that search for new paths. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ void __sanitizer_set_death_callback(void (*f)(void)) __attribute__((weak));
 enum {
     MUTATIONS = 3000,
     INPUT_MOST = 1 << 16,       /* bytes of one mutated input */
-    ALL_INPUTS_MOST = 48 << 20, /* bytes of all: large corpora end sooner */
-    CHANGES_MOST = 6,           /* in one mutation */
+    ALL_INPUTS_MOST = 48 << 20, /* bytes of all mutated inputs together */
+    CHANGES_MOST = 6,           /* changes in one mutation */
 };
 
 struct corpus {
@@ -32,7 +32,7 @@ struct corpus {
     size_t count;
 };
 
-static struct text now; /* what the target looks at */
+static struct text now; /* the current input */
 static char crash_path[512];
 
 static void crash_save(void) {
@@ -46,7 +46,7 @@ static void crash_save(void) {
 }
 
 static void on_signal(int sig) {
-    crash_save(); /* not async-signal-safe, but all is lost anyway */
+    crash_save(); /* not async-signal-safe, but the process ends anyway */
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -66,7 +66,7 @@ static void crash_prepare(void) {
 }
 
 static void run_now(void) {
-    /* A copy of exact size, so that ASan sees a read behind its end. */
+    /* A copy of exact size, so that ASan detects a read past its end. */
     uint8_t *exact = mem_grow(NULL, now.len, 1);
 
     if (now.len > 0)
@@ -89,7 +89,8 @@ static void dir_read_file(const char *path, struct text *ret) {
     fclose(file);
 }
 
-/* In the order of names, which is the same on every file system. */
+/* Reads the inputs in the order of their names, which is the same on every file
+ * system. */
 static struct corpus corpus_read(const char *dir) {
     struct corpus corpus = {0};
     struct dirent **entries;
@@ -131,7 +132,7 @@ static void now_delete(size_t at, size_t bytes) {
 }
 
 static char draw_byte(struct random *random) {
-    /* Bytes on which decoders turn. */
+    /* Bytes that are special to decoders. */
     static const char turning[] = "\0\n\r\t \"\\/.,:;=#@-_[]{}()<>0159aAzZ~"
                                   "\x1b\x7f\x80\xbf\xc0\xc3\xe0\xed\xf0\xff";
 
@@ -140,7 +141,7 @@ static char draw_byte(struct random *random) {
     return turning[random_below(random, sizeof(turning) - 1)];
 }
 
-/* A piece of some input of the corpus, or of this one again. */
+/* Inserts a piece of an input of the corpus, or of the current input. */
 static void splice(struct random *random, const struct corpus *corpus,
                    size_t at) {
     const struct text *from = &now;
