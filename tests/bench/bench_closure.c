@@ -198,11 +198,11 @@ int main(int argc, char **argv) {
         plain[i] = plain_us(&met);
         closure[i] = walk_us(&met_by_us);
         if (met != met_by_us)
-            bench_die("%zu are met, not %zu", met_by_us, met);
+            bench_die("the closure has %zu sets, not %zu", met_by_us, met);
         ours[i] = ours_us(&met_by_us);
     }
     if (met != met_by_us)
-        bench_die("the walk meets %zu, the closure %zu", met, met_by_us);
+        bench_die("the decision has %zu sets, not %zu", met_by_us, met);
     double a = bench_median(ours, ROUNDS), b = bench_median(plain, ROUNDS);
     double c = bench_median(closure, ROUNDS);
     figure_print(&(struct figure){
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
         .at_most = true,
         .unit = ""});
     figure_print(
-        &(struct figure){.what = "the same with all facts and fates",
+        &(struct figure){.what = "the same with the whole decision",
                          .ours = bench_text("%.1f ms", a / 1000),
                          .other = bench_text("plain walk: %.1f ms", b / 1000),
                          .value = a / b,
@@ -226,13 +226,13 @@ int main(int argc, char **argv) {
     fill_registry(store);
     double there = registry_us(store, &met_there);
     if (met_there != met)
-        bench_die("the registry's closure meets %zu", met_there);
+        bench_die("the closure from the registry has %zu sets", met_there);
     figure_print(
-        &(struct figure){.what = "the same, every fact read from the registry",
+        &(struct figure){.what = "the same, read from the registry",
                          .ours = bench_text("%.0f ms", there / 1000),
                          .other = bench_text("plain walk: %.1f ms", b / 1000),
                          .value = there / (double)met,
-                         .unit = " us a set"});
+                         .unit = "us/set"});
     store_close(store);
     return 0;
 }

@@ -351,7 +351,7 @@ static void measure_batch(char *program) {
     if (us[0] < 0)
         bench_die("'%s cron next --batch' failed", program);
     figure_print(&(struct figure){
-        .what = "cron next --batch, lines a second",
+        .what = "cron next --batch, lines per second",
         .ours = bench_text("%.0f /s", LINES * 1e6 / bench_median(us, 7)),
         .other = "limit 200,000 /s",
         .value = LINES * 1e6 / bench_median(us, 7) / 1000,
@@ -395,9 +395,8 @@ static void measure_peers(void) {
     char *systemd[] = {analyze, calendar, thousand, daily, NULL};
     char *systemd_none[] = {analyze, calendar, one, daily, NULL};
 
-    measure_peer("daily 10:00 beside croniter", croniter, croniter_none, 2000);
-    measure_peer("daily 10:00 beside systemd-analyze", systemd, systemd_none,
-                 999);
+    measure_peer("daily 10:00, croniter", croniter, croniter_none, 2000);
+    measure_peer("daily 10:00, systemd-analyze", systemd, systemd_none, 999);
 }
 
 /* ---- the run ------------------------------------------------------------- */

@@ -113,14 +113,14 @@ static void one_path(void) {
     began = seconds();
     admit(sets + 1, CLASS_EM, "src/lib/main.c", 0);
     pass();
-    report("an urgent one behind them all", began);
+    report("an urgent set arrives last", began);
     began = seconds();
     order_move(order, sets + 1, STATE_TERMINATED, (struct wall){2}, false);
     pass();
-    report("and it is cancelled", began);
+    report("the urgent set is cancelled", began);
     began = seconds();
     drain(sets);
-    report("all run, one after the other", began);
+    report("all sets run, one after the other", began);
     order_free(order);
 }
 
@@ -138,7 +138,7 @@ static void one_by_one(void) {
         order_move(order, num - 1, STATE_TERMINATED, (struct wall){2}, false);
         pass();
     }
-    report("every second one cancelled, a scan after each", began);
+    report("every second set cancelled, a scan after each", began);
     order_free(order);
 }
 
@@ -152,10 +152,10 @@ static void directory(void) {
         admit(num, CLASS_DC, num == sets / 2 ? "src" : path, 0);
     }
     pass();
-    report("half of them behind a file made of their directory", began);
+    report("a file replaces the directory, half of the sets wait", began);
     began = seconds();
     drain(sets);
-    report("all run", began);
+    report("all sets run", began);
     order_free(order);
 }
 
@@ -169,13 +169,13 @@ static void chain(bool forward) {
         admit(num, CLASS_DC, NULL, num > 1 ? num - 1 : 0);
     }
     pass();
-    report(forward ? "each depends on the one before"
-                   : "the same, arriving backwards",
+    report(forward ? "each set depends on the previous one"
+                   : "the same, arriving in reverse order",
            began);
     began = seconds();
     order_move(order, 1, STATE_FAILED, (struct wall){2}, false);
     pass();
-    report("the first one fails, and all with it", began);
+    report("the first set fails, and so do all others", began);
     order_free(order);
 }
 
@@ -196,8 +196,8 @@ static void backwards(size_t count, const char *path) {
         pass();
     }
     printf("%zu: ", count);
-    report(path != NULL ? "backwards, a scan each, on one path"
-                        : "backwards, a scan each",
+    report(path != NULL ? "reverse order, a scan after each, on one path"
+                        : "reverse order, a scan after each",
            began);
     order_free(order);
 }

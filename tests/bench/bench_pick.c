@@ -18,7 +18,7 @@
 #include "os/clock.h"
 #include "scheduler/scheduler.h"
 
-enum { PICKS = 1001, ROUNDS = 5, FEW = 10000, NET_S = 300 };
+enum { PICKS = 1001, ROUNDS = 5, FEW = 10000, TIMEOUT_S = 300 };
 
 static const char spec[] = "{\"command\":[\"/bin/sleep\",\"600\"]}";
 
@@ -102,7 +102,7 @@ static void pick(struct store *store, double *ret_turn_us,
         double turned_us = bench_wall_us();
         store_turn(store);
         if (machine.handle == 0)
-            bench_die("nothing was started");
+            bench_die("no job was started");
         if (i > 0) { /* the first turn fills the window */
             turns[i - 1] = turned_us - begun_us;
             commits[i - 1] = bench_wall_us() - begun_us;
@@ -152,7 +152,7 @@ static void await_start(struct served *served) {
         "GET /api/v1/counts HTTP/1.1\r\nHost: pointsman\r\n\r\n";
     int fd = served_connect(served);
     bool started = false;
-    for (int i = 0; !started && i < NET_S * 1000; i++) {
+    for (int i = 0; !started && i < TIMEOUT_S * 1000; i++) {
         char *answer = callers_ask(fd, counts, sizeof(counts) - 1);
         started = strstr(answer, "\"executing\":1") != NULL;
         free(answer);
@@ -161,7 +161,7 @@ static void await_start(struct served *served) {
     }
     close(fd);
     if (!started)
-        bench_die("nothing was started");
+        bench_die("no job was started");
 }
 
 /* Returns the CPU time until the first start, and the resident memory then. */

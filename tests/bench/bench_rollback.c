@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
         bench_die("usage: bench_rollback POINTSMAN");
     program = realpath(argv[1], NULL);
     if (program == NULL || chdir(bench_dir()) != 0)
-        bench_die("cannot begin with '%s'", argv[1]);
+        bench_die("cannot use '%s'", argv[1]);
     (void)run_us("prepare");
     for (int i = 0; i < ROUNDS; i++) {
         ours[i] = run_us("ours");

@@ -22,7 +22,7 @@
 #include "bench/figure.h"
 #include "bench/served.h"
 
-enum { SLOTS = 2, WIDE = 4, BATCH = 1000, ROUNDS_MOST = 99, NET_S = 300 };
+enum { SLOTS = 2, WIDE = 4, BATCH = 1000, ROUNDS_MOST = 99, TIMEOUT_S = 300 };
 
 struct result {
     double per_s, cpu_us;
@@ -36,7 +36,7 @@ struct bench {
 
 static void shell(const char *command) {
     if (system(command) != 0)
-        bench_die("this failed: %s", command);
+        bench_die("command failed: %s", command);
 }
 
 /* ---- Pointsman ---------------------------------------------------------- */
@@ -68,7 +68,8 @@ static void submit_now(struct bench *bench) {
 }
 
 /* Ends the program with the first job that failed and the reason. */
-__attribute__((noreturn)) static void tell_failure(const struct bench *bench) {
+__attribute__((noreturn)) static void
+die_of_failure(const struct bench *bench) {
     sqlite3 *db;
     sqlite3_stmt *stmt;
     const char *path = bench_text("%s/ctrl/registry.db", bench->served.base);
@@ -90,11 +91,11 @@ static void await_all(struct bench *bench) {
     const char *want = bench_text("\"done\":%u,\"failed\":0", bench->count);
     int fd = served_connect(&bench->served);
     bool over = false;
-    for (int i = 0; !over && i < NET_S * 40; i++) {
+    for (int i = 0; !over && i < TIMEOUT_S * 40; i++) {
         char *answer = callers_ask(fd, counts, sizeof(counts) - 1);
         over = strstr(answer, want) != NULL;
         if (!strstr(answer, "\"failed\":0,"))
-            tell_failure(bench);
+            die_of_failure(bench);
         free(answer);
         if (!over)
             poll(NULL, 0, 25);
@@ -238,7 +239,7 @@ int main(int argc, char **argv) {
     int rounds = argc > 5 ? atoi(argv[5]) : 3;
     bench.count = bench.count / BATCH * BATCH;
     if (!bench.noop)
-        bench_die("there is no '%s'", argv[2]);
+        bench_die("'%s' does not exist", argv[2]);
     if (bench.count == 0 || rounds < 1 || rounds > ROUNDS_MOST)
         bench_die("COUNT is at least %d, ROUNDS at most %d", BATCH,
                   ROUNDS_MOST);
@@ -251,10 +252,9 @@ int main(int argc, char **argv) {
     }
     print_speed("no-op tasks, submitted before", before, raw, rounds, 0.6);
     print_added("no-op tasks, CPU added", before, raw, rounds, 30);
-    print_speed("no-op tasks, submitted meanwhile", during, raw_again, rounds,
-                0);
-    print_added("no-op tasks, CPU added, with intake", during, raw_again,
+    print_speed("no-op tasks, submitted while running", during, raw_again,
                 rounds, 0);
+    print_added("the same, CPU added", during, raw_again, rounds, 0);
     print_speed("no-op tasks, four slots", wide, raw_again, rounds, 0);
     double ours = median(before, rounds, false);
     print_tool(

@@ -68,10 +68,9 @@ static void print_decisions(size_t many) {
     schedules_free(few_table);
     schedules_free(many_table);
     struct figure figure = {
-        .what = bench_text("a firing decided, of %zu schedules", many),
+        .what = bench_text("decision, %zu schedules", many),
         .ours = bench_text("%.0f ns", bench_median(many_ns, ROUNDS)),
-        .other =
-            bench_text("of %d: %.0f ns", FEW, bench_median(few_ns, ROUNDS)),
+        .other = bench_text("%d: %.0f ns", FEW, bench_median(few_ns, ROUNDS)),
         .value = bench_median(ratios, ROUNDS),
         .goal = 6, /* log n, and a table larger than the cache */
         .at_most = true,
@@ -140,23 +139,23 @@ static void print_idle(const char *pointsman, size_t many) {
     struct figure idle = {
         .what = bench_text("serve idle, %zu schedules", many),
         .ours = bench_text("%.2f %% of a core", share),
-        .other = bench_text("without any: %.2f %%", none_share),
+        .other = bench_text("none: %.2f %%", none_share),
         .value = share,
         .goal = 1,
         .at_most = true,
         .unit = "%",
     };
     struct figure start = {
-        .what = bench_text("its start, %zu schedules", many),
+        .what = bench_text("serve start, %zu schedules", many),
         .ours = bench_text("%.0f ms CPU", full_start_us / 1e3),
-        .other = bench_text("without any: %.0f ms", none_start_us / 1e3),
+        .other = bench_text("none: %.0f ms", none_start_us / 1e3),
         .value = (full_start_us - none_start_us) / (double)many,
         .unit = "us each",
     };
     struct figure memory = {
-        .what = bench_text("its memory, %zu schedules", many),
+        .what = bench_text("serve memory, %zu schedules", many),
         .ours = bench_text("%.1f MiB", full_resident / (1 << 20)),
-        .other = bench_text("without any: %.1f MiB", none_resident / (1 << 20)),
+        .other = bench_text("none: %.1f MiB", none_resident / (1 << 20)),
         .value = (full_resident - none_resident) / (double)many,
         .unit = "B each",
     };

@@ -150,7 +150,7 @@ static void write_all(struct store_batch *batch) {
         die(err.text);
     for (unsigned i = 0; i < store_batch_count(batch); i++)
         if (store_batch_result(batch, i) != STORE_DONE)
-            die("an operation was not done");
+            die("an operation failed");
     store_batch_free(batch);
 }
 
@@ -266,7 +266,7 @@ static int double_order(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double one_look(struct store *store) {
+static double query_ready(struct store *store) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job *jobs;
     struct err err;
@@ -280,11 +280,11 @@ static double one_look(struct store *store) {
     return wall_us() - before;
 }
 
-static double median_look(struct store *store) {
+static double query_ready_median(struct store *store) {
     enum { LOOKS = 2001 };
     static double looks[LOOKS];
     for (int i = 0; i < LOOKS; i++)
-        looks[i] = one_look(store);
+        looks[i] = query_ready(store);
     qsort(looks, LOOKS, sizeof(looks[0]), double_order);
     return looks[LOOKS / 2];
 }
@@ -307,18 +307,18 @@ static void many_waiting(uint64_t most) {
     for (uint64_t count = 10000; count <= most; count *= 10) {
         fill(store, filled, count);
         filled = count;
-        double look = median_look(store);
+        double look = query_ready_median(store);
         first = first > 0 ? first : look;
-        printf("ready      %8" PRIu64 " waiting: 16 jobs in %6.1f us (p50), "
-               "%.2f x that of 10000\n",
+        printf("ready      %8" PRIu64 " waiting: 16 jobs in %6.1f us (median), "
+               "%.2f x the time with 10000\n",
                count, look, look / first);
         fflush(stdout);
     }
     store_close(store);
     double cpu = cpu_us(), wall = wall_us();
     store = registry(path);
-    one_look(store);
-    printf("open       %8" PRIu64 " waiting: first look after %.1f ms "
+    query_ready(store);
+    printf("open       %8" PRIu64 " waiting: first query after %.1f ms "
            "(%.1f ms CPU)\n",
            filled, (wall_us() - wall) / 1e3, (cpu_us() - cpu) / 1e3);
     struct store_tally tally;
@@ -336,7 +336,7 @@ static void many_overdue(uint64_t count) {
     CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);
     fill(store, 0, 10000);
-    double none = median_look(store), overdue, cpu;
+    double none = query_ready_median(store), overdue, cpu;
     uint64_t from = 10000;
     while (from < 10000 + count) {
         struct store_batch *batch = batch_new(store);
@@ -344,7 +344,7 @@ static void many_overdue(uint64_t count) {
             add_admit(batch, ++from, 1000);
         write_all(batch);
     }
-    overdue = one_look(store);
+    overdue = query_ready(store);
     cpu = cpu_us();
     for (uint64_t num = 10001; num <= from;) {
         struct store_batch *batch = batch_new(store);
@@ -353,9 +353,9 @@ static void many_overdue(uint64_t count) {
         write_all(batch);
     }
     cpu = (cpu_us() - cpu) / (double)count;
-    double after = median_look(store);
-    printf("overdue    %8" PRIu64 " beside 10000: 16 jobs in %6.1f us, before "
-           "%.1f us (%.2f x); none %.1f us (%.2f x); %.1f us CPU to tell of "
+    double after = query_ready_median(store);
+    printf("overdue    %8" PRIu64 " and 10000: 16 jobs in %6.1f us, before "
+           "%.1f us (%.2f x); none %.1f us (%.2f x); %.1f us CPU to record "
            "each\n",
            count, after, overdue, after / overdue, none, after / none, cpu);
     store_close(store);
@@ -368,7 +368,7 @@ int main(int argc, char **argv) {
         die("usage: bench_store [MOST_WAITING]");
     snprintf(dir, sizeof(dir), "%s/bench-store.XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(dir))
-        die("cannot make a directory");
+        die("cannot create a directory");
     /* The first registry that is opened configures SQLite, also for the bare
      * loop. */
     CLEANUP(text_free_string) char *path = new_path();

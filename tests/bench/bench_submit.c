@@ -189,16 +189,16 @@ int main(int argc, char **argv) {
     served_stop(&served);
     printf("submit: one fdatasync of this disk takes %.0f us\n",
            bench_median(syncs_us, (size_t)rounds));
-    print("submit, 1 client, 1 job each", "bare SQLite, 1 a commit", alone,
+    print("submit, 1 client, 1 job each", "bare SQLite, 1 per commit", alone,
           bare1, rounds, 0.6);
-    print("submit, 64 clients, 1 job each", "bare SQLite, 64 a commit", many,
+    print("submit, 64 clients, 1 job each", "bare SQLite, 64 per commit", many,
           bare64, rounds, 0.25);
     if (has_peer)
         print("submit, 64 clients, 1 job each", "beanstalkd -f0", many, theirs,
               rounds, 5);
     else
         puts("submit, 64 clients: beanstalkd is not installed");
-    print("submit, 1 client, 100 jobs each", "bare SQLite, 100 a commit", batch,
-          bare100, rounds, 0.3);
+    print("submit, 1 client, 100 jobs each", "bare SQLite, 100 per commit",
+          batch, bare100, rounds, 0.3);
     return 0;
 }

@@ -68,7 +68,7 @@ static void on_ended(void *ctx, const struct guard_end *end) {
         bench_die("task failed: %.*s", (int)end->error.len,
                   end->error.len > 0 ? end->error.p : "");
     if (end->exit_code > 0)
-        bench_die("a task ended with %d: its tree was not grown whole",
+        bench_die("a task exited with %d: its process tree is incomplete",
                   end->exit_code);
     bench->ended++;
     uv_stop(&bench->loop);
@@ -235,7 +235,7 @@ static void write_to(int dir_fd, const char *name, const char *word) {
     close(fd);
 }
 
-static pid_t plant_in(int cgroup_fd, char *tree) {
+static pid_t start_tree_in(int cgroup_fd, char *tree) {
     int fds[2];
     char line[8], shape[] = "deaf", count[] = "1000";
     char *argv[] = {tree, shape, count, NULL};
@@ -250,7 +250,7 @@ static pid_t plant_in(int cgroup_fd, char *tree) {
     }
     close(fds[1]);
     if (read(fds[0], line, sizeof line) <= 0)
-        bench_die("no tree");
+        bench_die("the process tree did not start");
     close(fds[0]);
     return pid;
 }
@@ -263,7 +263,7 @@ static double raw_us(const char *root, char *tree) {
         bench_die("cannot create '%s': %s", path, strerror(errno));
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int events_fd = openat(dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
-    pid_t pid = plant_in(dir_fd, tree);
+    pid_t pid = start_tree_in(dir_fd, tree);
     double before_us = bench_wall_us();
     write_to(dir_fd, "cgroup.kill", "1");
     while (is_populated(events_fd)) {
@@ -291,7 +291,8 @@ static void bench_kill(struct bench *bench, int rounds) {
     struct err err = {0};
     open_guard(bench, false);
     if (!guard_has_cgroup(bench->guard) || !cgroup_find(root, &err)) {
-        printf("kill to empty: skipped, %s\n", guard_mode(bench->guard));
+        printf("kill of 1,000 processes: skipped, %s\n",
+               guard_mode(bench->guard));
         close_guard(bench);
         return;
     }
@@ -303,7 +304,7 @@ static void bench_kill(struct bench *bench, int rounds) {
     qsort(ours, (size_t)rounds, sizeof *ours, by_size);
     qsort(raw, (size_t)rounds, sizeof *raw, by_size);
     figure_print(
-        &(struct figure){.what = "kill to empty, 1,000 deaf, median",
+        &(struct figure){.what = "kill of 1,000 processes, median",
                          .ours = bench_text("%.1f ms", ours[rounds / 2] / 1e3),
                          .other = bench_text("cgroup.kill alone: %.1f ms",
                                              raw[rounds / 2] / 1e3),
@@ -343,9 +344,9 @@ static void bench_many(struct bench *bench) {
     await(bench, &bench->ended, MANY + 1);
     close_guard(bench);
     figure_print(&(struct figure){
-        .what = "memory of each of 1,000 tasks",
+        .what = "memory per task, 1,000 tasks",
         .ours = bench_text("%.1f KiB", each + guard_each),
-        .other = bench_text("of it in the guard: %.1f KiB", guard_each),
+        .other = bench_text("in the guard: %.1f KiB", guard_each),
         .value = each + guard_each,
         .goal = 40,
         .at_most = true,
@@ -382,7 +383,7 @@ static void bench_thaw(struct bench *bench, int rounds) {
         us[i] = thawed_us(bench);
     qsort(us, (size_t)rounds, sizeof *us, by_size);
     figure_print(
-        &(struct figure){.what = "thaw to the end of what is due",
+        &(struct figure){.what = "end of a task after a suspend",
                          .ours = bench_text("%.1f ms", us[rounds / 2] / 1e3),
                          .other = bench_text("the longest of %d", rounds),
                          .value = us[rounds - 1] / 1e3,

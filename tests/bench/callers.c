@@ -24,7 +24,7 @@ static void ask(int fd, const char *question, size_t bytes) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            bench_die("cannot ask: %s", strerror(errno));
+            bench_die("cannot send a request: %s", strerror(errno));
         question += n;
         bytes -= (size_t)n;
     }
@@ -38,9 +38,9 @@ static size_t http_answer(const struct text *in, const char **ret_body) {
     if (!end)
         return 0;
     if (strncmp(text, "HTTP/1.1 20", 11) != 0)
-        bench_die("the server refuses: %s", text);
+        bench_die("the server refused the request: %s", text);
     if (!length || length > end)
-        bench_die("an answer without a length: %s", text);
+        bench_die("the answer has no Content-Length: %s", text);
     size_t bytes = (size_t)(end + 4 - text) + strtoul(length + 17, NULL, 10);
     *ret_body = end + 4;
     return in->len >= bytes ? bytes : 0;
@@ -51,7 +51,7 @@ static size_t line_answer(const struct text *in, const char *begin) {
     if (!feed)
         return 0;
     if (strncmp(in->p, begin, strlen(begin)) != 0)
-        bench_die("the peer refuses: %s", in->p);
+        bench_die("the peer refused the request: %s", in->p);
     return (size_t)(feed + 1 - in->p);
 }
 
@@ -80,7 +80,7 @@ double callers_run(const struct callers_plan *plan) {
     unsigned asked = 0, done = 0;
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (plan->callers > CALLERS_MOST || epoll_fd < 0)
-        bench_die("cannot have %u callers", plan->callers);
+        bench_die("cannot create %u callers", plan->callers);
     for (unsigned i = 0; i < plan->callers; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &callers[i]};
         callers[i] = (struct caller){.fd = plan->connect(plan->ctx)};

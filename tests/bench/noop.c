@@ -10,7 +10,7 @@ void _start(void) {
 #elif defined __aarch64__
     __asm__ volatile("mov x0, #0\n\tmov x8, #94\n\tsvc #0" ::: "x0", "x8");
 #else
-#error "exit_group of this machine is not known here"
+#error "the exit_group system call of this machine is not known"
 #endif
     __builtin_unreachable();
 }

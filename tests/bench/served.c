@@ -15,7 +15,7 @@
 #include "bench/figure.h"
 #include "os/sock.h"
 
-enum { NET_MS = 120000 };
+enum { TIMEOUT_MS = 120000 };
 
 static pid_t alive; /* killed if the program ends early */
 
@@ -53,7 +53,7 @@ void served_make(struct served *served, const char *pointsman,
                     word("init"), NULL};
     pid_t pid = start(pointsman, argv, bench_text("%s/init.log", bench_dir()));
     if (waitpid(pid, &status, 0) != pid || status != 0)
-        bench_die("cannot make base '%s'", served->base);
+        bench_die("cannot create base '%s'", served->base);
     FILE *f = fopen(bench_text("%s/pointsman.conf", served->base), "ae");
     if (!f)
         bench_die("cannot write to the configuration");
@@ -80,7 +80,7 @@ void served_start(struct served *served, const char *pointsman) {
     if (!alive)
         atexit(kill_alive);
     alive = served->pid = start(pointsman, argv, log);
-    for (int waited_ms = 0; waited_ms < NET_MS; waited_ms++) {
+    for (int waited_ms = 0; waited_ms < TIMEOUT_MS; waited_ms++) {
         int fd = try_connect(served);
         if (fd >= 0) {
             close(fd);

@@ -20,7 +20,7 @@ static void write_all(struct store_batch *batch) {
         bench_die("%s", err.text);
     for (unsigned i = 0; i < store_batch_count(batch); i++)
         if (store_batch_result(batch, i) != STORE_DONE)
-            bench_die("a job was not taken");
+            bench_die("a job was not added");
     store_batch_free(batch);
 }
 

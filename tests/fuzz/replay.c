@@ -42,7 +42,7 @@ static void crash_save(void) {
         return;
     fwrite(now.p, 1, now.len, file);
     fclose(file);
-    fprintf(stderr, "the input that did it: %s\n", crash_path);
+    fprintf(stderr, "the input that crashed the target: %s\n", crash_path);
 }
 
 static void on_signal(int sig) {
@@ -236,7 +236,8 @@ int main(int argc, char **argv) {
     }
     printf("ok 1 - the corpus: %zu inputs\n", corpus.count);
     fflush(stdout);
-    printf("ok 2 - mutations of it: %zu\n", run_mutations(&corpus, mutations));
+    printf("ok 2 - mutations of the corpus: %zu\n",
+           run_mutations(&corpus, mutations));
     corpus_clear(&corpus);
     text_clear(&now);
     return 0;

@@ -30,54 +30,55 @@ static void close_all(void) {
     ready[1] = 0;
 }
 
-static pid_t born(void) {
+static pid_t fork_process(void) {
     pid_t pid = fork();
     if (pid < 0)
         perror("tree: cannot fork");
     return pid;
 }
 
-/* Starts `count` grandchildren, with `apart` each in its own session; with
- * `goes`, the process between exits. */
-static void grow(unsigned count, int goes, int apart) {
-    if (born() != 0)
+/* Starts `count` grandchildren, with `new_sessions` each in its own session;
+ * with `parent_exits`, the process between exits. */
+static void start_grandchildren(unsigned count, int parent_exits,
+                                int new_sessions) {
+    if (fork_process() != 0)
         return;
     for (unsigned i = 0; i < count; i++)
-        if (born() == 0) {
-            if (apart)
+        if (fork_process() == 0) {
+            if (new_sessions)
                 setsid();
             stay();
         }
-    if (goes)
+    if (parent_exits)
         _exit(0);
     stay();
 }
 
 /* Returns the number of processes to wait for. */
-static unsigned plant(const char *shape, unsigned count) {
+static unsigned start_tree(const char *shape, unsigned count) {
     if (strcmp(shape, "plain") == 0) {
-        grow(count - 1, 0, 0);
+        start_grandchildren(count - 1, 0, 0);
         return count;
     }
     if (strcmp(shape, "setsid") == 0) {
-        grow(count - 1, 0, 1);
+        start_grandchildren(count - 1, 0, 1);
         return count;
     }
     if (strcmp(shape, "double") == 0) {
-        grow(count, 1, 1);
+        start_grandchildren(count, 1, 1);
         return count;
     }
     if (strcmp(shape, "closed") == 0) {
         if (fork() == 0) {
             close_all();
-            grow(count, 1, 1);
+            start_grandchildren(count, 1, 1);
             _exit(0);
         }
         return count;
     }
     signal(SIGTERM, SIG_IGN); /* the shape "deaf" */
     for (unsigned i = 0; i < count / WIDTH + 1; i++)
-        grow(WIDTH - 1, 0, 1);
+        start_grandchildren(WIDTH - 1, 0, 1);
     return (count / WIDTH + 1) * WIDTH;
 }
 
@@ -86,7 +87,7 @@ int main(int argc, char **argv) {
     if (argc < 2 || pipe(ready) < 0)
         return 9;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3;
-    unsigned left = plant(argv[1], count);
+    unsigned left = start_tree(argv[1], count);
     close(ready[1]); /* so that a failed fork ends the loop below */
     for (; left > 0; left--)
         if (read(ready[0], &one, 1) != 1)
