@@ -26,7 +26,7 @@ struct row {
     mask deps, hints, olds, record; /* olds: the rows it supersedes */
     bool dep_nobody, rolled_back;
     struct wall admitted;
-    unsigned group, want; /* 0: no group; 0: no COUNT given */
+    unsigned group, want; /* 0: in no group, no COUNT given */
     uint64_t admitted_seq, ended_seq;
     unsigned unit; /* the first member of its unit */
     /* Used by the model, and kept in the first member of a unit. */

@@ -100,7 +100,7 @@ static void a_request_repeated_with_its_key_creates_one_job(void **state) {
     asking.key = "k-2";
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
     asking.key = "k-1";
-    asking_become(&asking, 0); /* another caller's keys are its own */
+    asking_become(&asking, 0); /* each caller has its own keys */
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
 }
 

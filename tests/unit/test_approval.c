@@ -77,7 +77,7 @@ static void a_policy_applies_by_class_target_and_path(void **state) {
     assert_false(applies(&policy, &subject));
     subject = subject_of(CLASS_EM, "test/a");
     assert_false(applies(&policy, &subject));
-    subject.touch_count = 0; /* a rollback reaches any file */
+    subject.touch_count = 0; /* a rollback may touch any file */
     assert_true(applies(&policy, &subject));
 }
 

@@ -210,7 +210,7 @@ static void without_a_file_the_last_bytes_are_kept(void **state) {
 
 static void a_write_error_is_reported_and_the_task_continues(void **state) {
     struct world *world = *state;
-    /* A supervisor whose files may not grow beyond 64 KiB. */
+    /* A guard whose files may not grow beyond 64 KiB. */
     world_close_guard(world);
     struct rlimit old, small;
     getrlimit(RLIMIT_FSIZE, &old);
