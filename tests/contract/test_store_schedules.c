@@ -153,7 +153,7 @@ static void removing_a_schedule_is_an_event(void **state) {
     assert_string_equal(rig_events(rig, 1), "schedule n - - removed");
 }
 
-static void a_pause_is_not_caught_up(void **state) {
+static void runs_missed_during_a_pause_are_not_made_up_for(void **state) {
     struct rig *rig = *state;
     struct schedule_row one = add(rig, "n");
     struct schedule_mark later = mark_of(&one, 1500);
@@ -355,7 +355,7 @@ int main(void) {
         RIG_NOUN_TESTS(adding_a_schedule_again_changes_nothing),
         RIG_NOUN_TESTS(a_new_definition_continues_or_starts_over),
         RIG_NOUN_TESTS(removing_a_schedule_is_an_event),
-        RIG_NOUN_TESTS(a_pause_is_not_caught_up),
+        RIG_NOUN_TESTS(runs_missed_during_a_pause_are_not_made_up_for),
         RIG_NOUN_TESTS(a_mark_moves_only_from_where_it_was),
         RIG_NOUN_TESTS(a_firing_writes_both_job_and_mark_or_neither),
         RIG_NOUN_TESTS(only_the_newest_jobs_are_kept),

@@ -205,7 +205,7 @@ static void put(const char *path, const void *bytes, size_t count) {
     close(fd);
 }
 
-static void a_file_that_is_no_registry_is_rejected(void **state) {
+static void a_file_that_is_not_a_registry_is_rejected(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
     unsigned char junk[5000];
@@ -765,7 +765,7 @@ int main(void) {
         cmocka_unit_test(several_processes_may_write),
         cmocka_unit_test(a_lock_held_by_another_process_is_a_temporary_error),
         cmocka_unit_test(a_missing_file_is_created_only_on_request),
-        cmocka_unit_test(a_file_that_is_no_registry_is_rejected),
+        cmocka_unit_test(a_file_that_is_not_a_registry_is_rejected),
         cmocka_unit_test(a_truncated_file_is_refused),
         cmocka_unit_test(a_newer_registry_is_refused),
         cmocka_unit_test(an_old_registry_is_upgraded),

@@ -124,7 +124,7 @@ static void a_refusal_names_the_role_and_who_has_it(void **state) {
     answer_clear(&answer);
 }
 
-static void a_submitter_can_change_only_his_own_jobs(void **state) {
+static void submitters_can_change_only_their_own_jobs(void **state) {
     (void)state;
     static const char *const verbs[] = {"hold", "release", "cancel", "retry"};
     become_role(4711, ACCESS_SUBMITTER);
@@ -251,7 +251,7 @@ int main(void) {
         TEST(root_may_do_everything),
         TEST(every_route_refuses_each_lesser_role),
         TEST(a_refusal_names_the_role_and_who_has_it),
-        TEST(a_submitter_can_change_only_his_own_jobs),
+        TEST(submitters_can_change_only_their_own_jobs),
         TEST(a_bulk_command_skips_the_jobs_of_others),
         TEST(a_group_member_has_access_only_if_the_base_has_a_group),
         TEST(the_openapi_document_lists_every_route),

@@ -102,7 +102,7 @@ static void short_output_stays_in_memory(void **state) {
 }
 
 static void
-output_that_exceeds_the_memory_goes_to_the_file_from_the_start(void **state) {
+output_that_exceeds_the_buffer_goes_to_the_file_from_the_start(void **state) {
     (void)state;
     struct guard_capture capture;
     guard_capture_init(&capture, dir_fd, "out", 10, 0);
@@ -335,7 +335,7 @@ static void output_continues_when_space_is_free_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(short_output_stays_in_memory),
-        CASE(output_that_exceeds_the_memory_goes_to_the_file_from_the_start),
+        CASE(output_that_exceeds_the_buffer_goes_to_the_file_from_the_start),
         CASE(spilled_output_can_be_followed),
         CASE(without_output_there_is_no_file),
         CASE(output_exactly_at_the_limit_is_not_cut),

@@ -284,7 +284,7 @@ static void an_attempt_that_never_started_is_not_counted(void **state) {
        "operator");
 }
 
-static void an_attempt_of_a_locked_job_is_left_alone(void **state) {
+static void an_attempt_for_a_locked_job_is_ignored(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_TAKEN};
     assert_int_equal(
@@ -407,7 +407,7 @@ int main(void) {
         cmocka_unit_test(a_temporary_exit_code_ends_a_run_without_retries),
         cmocka_unit_test(an_at_most_once_job_is_never_started_again),
         cmocka_unit_test(an_attempt_that_never_started_is_not_counted),
-        cmocka_unit_test(an_attempt_of_a_locked_job_is_left_alone),
+        cmocka_unit_test(an_attempt_for_a_locked_job_is_ignored),
         cmocka_unit_test(
             an_attempt_that_cannot_be_executed_fails_with_a_reason),
         cmocka_unit_test(the_status_line_overrides_the_exit_status),

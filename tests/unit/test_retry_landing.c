@@ -43,7 +43,7 @@ static void the_status_line_of_a_landing_is_its_verdict(void **state) {
        "perm", "no such file");
 }
 
-static void a_failure_has_a_reason_that_life_def_knows(void **state) {
+static void a_failure_has_a_reason_from_life_def(void **state) {
     (void)state;
     is(after(landing_of("failed check-failed make broke"), exited(0)),
        STATE_FAILED, "check-failed", "make broke");
@@ -187,7 +187,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
         T(the_status_line_of_a_landing_is_its_verdict),
-        T(a_failure_has_a_reason_that_life_def_knows),
+        T(a_failure_has_a_reason_from_life_def),
         T(an_unavailable_target_does_not_count_as_an_attempt),
         T(a_temporary_end_is_tried_again),
         T(a_landing_without_a_status_line_has_crashed),

@@ -180,7 +180,7 @@ static void a_rollback_has_only_one_target(void **state) {
                         "be rolled back");
 }
 
-static void a_rollback_with_nothing_left_says_so(void **state) {
+static void a_rollback_of_nothing_is_reported(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
     assert_string_equal(plan_of("C1 C2", 0, false),
@@ -348,7 +348,7 @@ int main(void) {
         cmocka_unit_test(later_sets_on_the_same_file_are_included_on_request),
         cmocka_unit_test(unknown_ids_are_named),
         cmocka_unit_test(a_rollback_has_only_one_target),
-        cmocka_unit_test(a_rollback_with_nothing_left_says_so),
+        cmocka_unit_test(a_rollback_of_nothing_is_reported),
         cmocka_unit_test(too_many_sets_are_listed),
         cmocka_unit_test(a_plan_is_parsed_as_it_was_formatted),
         cmocka_unit_test(words_of_phases_are_parsed),

@@ -107,7 +107,7 @@ static void touch(const char *path) {
     close(fd);
 }
 
-static void landlock_lets_only_given_directories_be_read(void **state) {
+static void landlock_allows_reading_only_the_given_directories(void **state) {
     (void)state;
     need(SANDBOX_LANDLOCK);
     char dir[2048];
@@ -203,7 +203,7 @@ int main(void) {
         cmocka_unit_test(allowed_operations_still_work_in_the_sandbox),
         cmocka_unit_test(no_file_can_be_opened),
         cmocka_unit_test(no_socket_process_or_program_can_be_created),
-        cmocka_unit_test(landlock_lets_only_given_directories_be_read),
+        cmocka_unit_test(landlock_allows_reading_only_the_given_directories),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(files_cannot_grow),
         cmocka_unit_test(cpu_time_is_limited),
