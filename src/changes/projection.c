@@ -202,19 +202,31 @@ static bool hold_ambiguous(struct projection *projection, const struct job *job,
     return ok;
 }
 
+/* Before the move: a set may have gone on to pending/ in the same pass, where
+ * the inode may be locked (C10). */
 static bool rewrite_record(struct projection *projection, const struct job *job,
-                           struct err *err) {
+                           bool *ret_written, struct err *err) {
     struct placement found;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    *ret_written = false;
     if (!placement_find(projection->base, arena_string(&arena, job->name),
                         &found, err))
         return false;
-    /* From pending/ on, the inode may be locked (C10). */
-    if (found.dirs == STATE_BIT(STATE_QUEUED))
-        return write_job_file(projection, job, STATE_QUEUED, err);
-    if (found.dirs == STATE_BIT(STATE_STAGED))
-        return write_job_file(projection, job, STATE_STAGED, err);
-    return true;
+    if (found.dirs != STATE_BIT(STATE_QUEUED) &&
+        found.dirs != STATE_BIT(STATE_STAGED))
+        return true;
+    *ret_written = true;
+    return write_job_file(projection, job,
+                          found.dirs == STATE_BIT(STATE_QUEUED) ? STATE_QUEUED
+                                                                : STATE_STAGED,
+                          err);
+}
+
+/* A set that came back from A may have been recorded before its file did. */
+static bool has_old_record(const struct job *job, const struct mark *mark,
+                           bool is_written) {
+    return mark->rewrite && !is_written &&
+           (job->state == STATE_QUEUED || job->state == STATE_STAGED);
 }
 
 /* Changes made by another process since are in the registry, although their
@@ -239,13 +251,14 @@ static bool place(struct projection *projection, const struct job *job,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const char *name = arena_string(&arena, job->name);
     enum placed placed;
+    bool is_written = false;
     /* The person who released a hold has looked at the files; and a set that is
      * over cannot be held. */
     bool anywhere = (mark->released && !(job->holds & HOLD_AMBIGUOUS)) ||
                     job_state_is_final(job->state);
     unsigned from = anywhere ? STATES_ALL : mark->from;
     *ret_settled = true;
-    if (mark->rewrite && !mark->fresh && !rewrite_record(projection, job, err))
+    if (mark->rewrite && !rewrite_record(projection, job, &is_written, err))
         return false;
     if (!finish_place(projection, job, name, from, mark, &placed, err))
         return false;
@@ -262,7 +275,8 @@ static bool place(struct projection *projection, const struct job *job,
         alarm_rebuilt(projection, job);
     bool bad = placed != PLACED_NOWHERE && mark->look &&
                !placement_is_good(projection->base, job->state, job);
-    if (placed == PLACED_NOWHERE || bad)
+    if (placed == PLACED_NOWHERE || bad ||
+        has_old_record(job, mark, is_written))
         return write_job_file(projection, job, job->state, err);
     return true;
 }

@@ -124,6 +124,58 @@ static void a_damaged_mark_of_progress_costs_a_second_look(void **state) {
     }
 }
 
+/* A lost registry is rebuilt from the job files. */
+static void assert_precursors(struct spool *spool, const char *id,
+                              const char *lines) {
+    struct job job = spool_job(spool, id);
+    CLEANUP(text_clear) struct text wanted = TEXT_INIT;
+    text_addf(&wanted, "##precursors\n%s##precursors-computed", lines);
+    if (!strstr(spool_text(spool, (enum base_dir)job.state, name_of(spool, id)),
+                text_string(&wanted)))
+        fail_msg("the job file of %s does not have the record", id);
+}
+
+/* When the set is recorded, its file is not in queue/ or staging/ yet. */
+static void
+a_record_made_after_an_undone_rollback_is_in_the_file(void **state) {
+    static const enum job_state from[] = {STATE_PENDING, STATE_ABANDONED};
+    (void)state;
+    for (size_t i = 0; i < COUNT(from); i++) {
+        struct spool spool;
+        spool_begin(&spool);
+        spool_admit(&spool, "C1", "a");
+        spool_record(&spool, "C1", NULL);
+        spool_step(&spool, "C1", STATE_STAGED, "staged");
+        spool_step(&spool, "C1", STATE_PENDING, "ready");
+        spool_step_only(&spool, "C1", STATE_ABANDONED, "rollback");
+        if (from[i] == STATE_ABANDONED)
+            spool_settle(&spool);
+        spool_step_only(&spool, "C1", STATE_STAGED, "rb-undone");
+        spool_record(&spool, "C1", "C0");
+        spool_settle(&spool);
+        assert_precursors(&spool, "C1", "C0\n");
+        spool_assert_projected(&spool);
+        spool_end(&spool);
+    }
+}
+
+/* The file was written before the crash, the record came after it. */
+static void
+a_record_made_soon_after_the_admission_is_in_the_file(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_write(&spool, BASE_CTRL, "projected", SPAN("0\n"));
+    spool_close(&spool);
+    spool_open(&spool);
+    spool_write(&spool, BASE_CTRL, "projected", SPAN("0\n"));
+    spool_record(&spool, "C1", "C0");
+    spool_restart(&spool);
+    assert_precursors(&spool, "C1", "C0\n");
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -131,6 +183,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_move_by_hand_after_an_unfinished_step_is_ambiguous),
         cmocka_unit_test(a_remark_about_a_set_that_is_over_reaches_its_log),
         cmocka_unit_test(a_torn_remark_is_written_again),
+        cmocka_unit_test(a_record_made_after_an_undone_rollback_is_in_the_file),
+        cmocka_unit_test(a_record_made_soon_after_the_admission_is_in_the_file),
         cmocka_unit_test(a_damaged_mark_of_progress_costs_a_second_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
