@@ -73,6 +73,7 @@ int cmd_init(struct call *call) {
 
 int cmd_serve(struct call *call) {
     struct daemon_options options = {
+        .quiet = console_quiet(),
         .answers = true,
         .listen = call_value(call, "listen"),
     };
@@ -115,7 +116,7 @@ static bool role_of(const char *word, const struct role **ret_role,
 }
 
 int cmd_daemon(struct call *call) {
-    struct daemon_options options = {0};
+    struct daemon_options options = {.quiet = console_quiet()};
     bool once = call_has(call, "once"), idle = call_has(call, "until-idle");
     long long jobs = 0;
     struct err err = {0};

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "os/fd.h"
 #include "base/base.h"
@@ -37,10 +38,16 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
     struct call_uri uri;
+    struct stat st;
 
     (void)ctx;
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", file);
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, ERR_USAGE,
+                       "'%s' is a directory, not a change set; pack it first: "
+                       "pointsman change pack --target TARGET --submit %s",
+                       file, file);
     call_uri_begin(&uri, "/api/v1/changes");
     call_uri_add(&uri, "name",
                  is_set_name(file_name(file)) ? file_name(file) : NULL);

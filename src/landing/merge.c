@@ -279,9 +279,16 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     if (!git_commit_read(&trees->objects, text_string(&name), base, base_tree,
                          &found, err))
         return false;
-    if (!found)
-        return merge_refuse(merge, "its ##base commit is not in the target's "
-                                   "repository");
+    if (!found) {
+        text_reset(&name);
+        text_addf(&name,
+                  "its ##base commit is not in the target's repository "
+                  "(%.*s): pack again with --base-rev and a commit that is, "
+                  "such as origin/%s",
+                  (int)(wanted.len < 12 ? wanted.len : 12), wanted.p,
+                  merge->start->branch);
+        return merge_refuse(merge, text_string(&name));
+    }
     bool at_base = strcmp(base_tree, merge->tip_tree) == 0;
     if (!edits_apply(merge, trees, base_tree, merge->set->edits,
                      merge->set->count, true, at_base ? merge->tree : NULL,

@@ -153,7 +153,7 @@ static void watch_signals(struct daemon *daemon) {
 }
 
 static void announce(const struct daemon *daemon) {
-    if (!daemon->options->answers)
+    if (!daemon->options->answers || daemon->options->quiet)
         return;
     const char *where = http_address(daemon->http);
     fprintf(stderr, "pointsman: serving %s%s%s\n", daemon->base->path,
@@ -195,7 +195,8 @@ int daemon_run(const struct daemon_options *options) {
                   .wake = roles_wake_box,
                   .wake_ctx = &daemon.box},
     };
-    log_init(options->answers ? "serve" : "daemon", LOG_INFO);
+    log_init(options->answers ? "serve" : "daemon",
+             options->quiet ? LOG_ERROR : LOG_INFO);
     if (!base_open(options->base_path, &how, &daemon.base, &err))
         return complain(&err);
     uv_loop_init(&daemon.loop);

@@ -20,6 +20,7 @@ struct daemon_options {
     const struct role *role; /* NULL = all */
     enum daemon_until until;
     uint64_t job_limit; /* exec ends after this many jobs; 0 = no limit */
+    bool quiet;         /* log only errors */
     bool answers;       /* ctrl/sock, and TCP as configured: `serve` */
     const char *listen; /* --listen; NULL = as configured, "off" = none */
 };

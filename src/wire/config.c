@@ -323,6 +323,17 @@ find_section(struct span name, const struct config_spot *spot) {
     return NULL;
 }
 
+/* "check" or "checks.unit" for "check.NAME". */
+static bool is_nearly_free(const struct config_free_key *free_key,
+                           struct span name) {
+    struct span rest = name, word = name;
+    if (free_key == NULL)
+        return false;
+    (void)span_cut(&rest, '.', &word);
+    CLEANUP(text_free_string) char *copy = span_string(word);
+    return text_nearest(copy, &free_key->prefix, 1) != NULL;
+}
+
 static const struct config_key *find_key(const struct config_section *section,
                                          struct span name,
                                          const struct config_spot *spot) {
@@ -334,8 +345,11 @@ static const struct config_key *find_key(const struct config_section *section,
             return &section->keys[count];
         known[count] = section->keys[count].name;
     }
-    if (section->free_key != NULL)
-        known[count++] = section->free_key->name;
+    if (is_nearly_free(section->free_key, name)) {
+        config_refuse(spot, "unknown key '%.*s', did you mean '%s'?",
+                      (int)name.len, name.p, section->free_key->name);
+        return NULL;
+    }
     if (is_among(name, section->later))
         config_refuse(spot, "key '%.*s' is not available in this version",
                       (int)name.len, name.p);

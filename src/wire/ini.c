@@ -46,7 +46,10 @@ static bool is_name(struct span span, const char *others) {
 static bool take_label(struct reader *reader, struct span text,
                        struct span line) {
     if (text.len < 2 || text.p[0] != '"' || text.p[text.len - 1] != '"')
-        return refuse(reader, "a label must be quoted, unlike in", line);
+        return refuse(
+            reader,
+            "a label must be quoted, as in [target \"main\"]; it is not in",
+            line);
     reader->label = span_make(text.p + 1, text.len - 2);
     if (!reader->label.len || memchr(reader->label.p, '"', reader->label.len))
         return refuse(reader, "empty label or quote in a label in", line);

@@ -222,6 +222,9 @@ $ pointsman set queue.concurency 3
 $ pointsman set queue.concurrency many
 ! pointsman: ...
 = 65
+$ mkdir sources; pointsman change submit sources
+! pointsman: 'sources' is a directory, not a change set; pack it first: ...
+= 64
 $ pointsman change submit none.tar
 ! pointsman: cannot open 'none.tar': No such file or directory
 = 73

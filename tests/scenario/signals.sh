@@ -250,6 +250,8 @@ EOF
     pointsman submit -- true
     unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
     says 'setsid may outlive its task (no cgroup:' log
+    unshare "$apart" sh apart pointsman --quiet daemon all --until-idle 2>log
+    same 'what a quiet daemon says' "$(cat log)" ''
     # `run` does not repeat the warning for each command.
     unshare "$apart" sh apart pointsman run -- true 2>log
     same 'errors of run' "$(cat log)" ''

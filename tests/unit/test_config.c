@@ -142,6 +142,12 @@ static void errors_name_file_and_line_and_suggest_the_right_key(void **state) {
     assert_refused("[queue]\n\nconcurency = 3\n",
                    "pointsman.conf:3: unknown key 'concurency', did you mean "
                    "'concurrency'?");
+    assert_refused("[target \"t\"]\ncheck = make\n",
+                   "pointsman.conf:2: unknown key 'check', did you mean "
+                   "'check.NAME'?");
+    assert_refused("[target \"t\"]\nchecks.unit = make\n",
+                   "pointsman.conf:2: unknown key 'checks.unit', did you mean "
+                   "'check.NAME'?");
     assert_refused("[qeue]\n", "pointsman.conf:1: unknown section 'qeue', "
                                "did you mean 'queue'?");
     assert_refused("[fleet]\n", "pointsman.conf:1: section [fleet] is not "
