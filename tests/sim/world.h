@@ -116,15 +116,14 @@ void world_crash(struct world *world);
 struct runner world_runner(struct world *world);
 /* Starts the processes that waited for a slot. */
 void world_begin_waiting(struct world *world);
-/* Lets one process land or end whose time has come. Returns false if none
- * ended. */
+/* Lets one process that is due land or end. Returns false if none ended. */
 bool world_end_due(struct world *world);
 struct wall world_next_end(const struct world *world);
-/* Processes that would never end do so soon. */
+/* Makes processes that would never end do so soon. */
 void world_end_endless(struct world *world);
 void world_kill_all(struct world *world);
 
-/* world_people.c. Does one random action of a user, or one fault. */
+/* world_people.c: does one random action of a user, or one fault. */
 void world_act(struct world *world);
 /* Another process is faster: its write is committed before the scheduler's
  * latest decision. */

@@ -26,7 +26,7 @@ static void offer(uint64_t num, const char *rank, int64_t not_before_s) {
     rollback_queue_offer(&queue, &job);
 }
 
-/* "3 1 2 ", and the queue is empty. */
+/* Empties the queue; returns the order, such as "3 1 2 ". */
 static const char *drained(int64_t now_s) {
     static char text[100];
     size_t len = 0;
@@ -73,7 +73,7 @@ static void a_back_off_lets_others_go_first(void **state) {
     assert_int_equal(rollback_queue_due(&queue, at_s(50)), 1);
 }
 
-/* A draining scheduler starts none: it must not be woken for them. */
+/* A draining scheduler starts no rollback, so a due one must not wake it. */
 static void a_rollback_that_is_due_needs_no_further_turn(void **state) {
     (void)state;
     offer(1, "a", 50);

@@ -1,5 +1,5 @@
-/* A firing is under way until its batch is committed; meanwhile its schedule
- * may be read again. */
+/* Between a firing and the commit of its batch, the schedule may be read again
+ * or removed. */
 #include "support/test.h"
 
 #include "schedules/schedule_driver_inner.h"
