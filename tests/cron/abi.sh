@@ -41,7 +41,7 @@ case $libdir in
 esac
 
 # shellcheck disable=SC2046 # a list of words
-"$@" -std=c99 -Wall -Wextra -Werror -pedantic "$source/tests/cron/foreign.c" \
+"$@" -std=c99 -Wall -Wextra -Werror -pedantic "$source/tests/cron/client.c" \
     $(pkg-config --cflags --libs pointsman-cron) -o "$work/shared" \
     >"$work/out" 2>&1 &&
     readelf -d "$work/shared" >"$work/out" &&
@@ -50,7 +50,7 @@ esac
 ok a_user_program_can_be_linked_with_the_shared_library
 
 # shellcheck disable=SC2046
-"$@" "$source/tests/cron/foreign.c" $(pkg-config --cflags pointsman-cron) \
+"$@" "$source/tests/cron/client.c" $(pkg-config --cflags pointsman-cron) \
     "$libdir/libpointsman-cron.a" -lpthread -o "$work/static" \
     >"$work/out" 2>&1 && [ "$("$work/static")" = $wanted ]
 ok a_user_program_can_be_linked_with_the_static_library

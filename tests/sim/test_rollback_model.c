@@ -43,7 +43,7 @@ struct history {
     struct {
         uint64_t handles[SETS_MAX];
         size_t count;
-    } stopped, begun;
+    } stopped, started;
     unsigned reverted; /* bits of the sets that were reverted */
     size_t primaries[2], primary_count;
 };
@@ -248,7 +248,7 @@ static void on_start(void *ctx, const struct run_start *request) {
     struct history *history = ctx;
     if (request->job->job_class != CLASS_RB) {
         /* It runs forever, or until it is stopped. */
-        history->begun.handles[history->begun.count++] = request->handle;
+        history->started.handles[history->started.count++] = request->handle;
         return;
     }
     history->revert_handle = request->handle;
@@ -302,10 +302,10 @@ static void run_turns(struct history *history, const char *status) {
         store_turn(history->store);
         if (!scheduler_turn(history->scheduler, history->now, &next, &err))
             model_fail(history, "the scheduler fails:", err.text);
-        while (history->begun.count > 0)
+        while (history->started.count > 0)
             (void)scheduler_lasting(
                 history->scheduler,
-                history->begun.handles[--history->begun.count]);
+                history->started.handles[--history->started.count]);
         while (history->stopped.count > 0)
             end_process(history,
                         history->stopped.handles[--history->stopped.count],

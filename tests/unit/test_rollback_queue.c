@@ -48,7 +48,7 @@ static void the_most_urgent_rollback_comes_first(void **state) {
     assert_string_equal(drained(1), "3 1 2 ");
 }
 
-static void of_the_same_rank_the_older_comes_first(void **state) {
+static void the_older_of_two_rollbacks_of_equal_rank_comes_first(void **state) {
     (void)state;
     offer(5, "a", 0);
     offer(4, "a", 0);
@@ -94,7 +94,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_most_urgent_rollback_comes_first),
-        TEST(of_the_same_rank_the_older_comes_first),
+        TEST(the_older_of_two_rollbacks_of_equal_rank_comes_first),
         TEST(a_rollback_offered_again_changes_its_place),
         TEST(a_back_off_lets_others_go_first),
         TEST(a_rollback_that_is_due_needs_no_further_turn),

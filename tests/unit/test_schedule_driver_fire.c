@@ -86,7 +86,7 @@ static void a_schedule_read_again_while_it_fires_keeps_its_job(void **state) {
     assert_int_equal(overlaps, 1);
 }
 
-static void a_schedule_removed_while_it_fires_fires_no_more(void **state) {
+static void a_schedule_removed_while_it_fires_never_fires_again(void **state) {
     (void)state;
     turn(FIRST_S);
     struct store_batch *batch = store_batch_new(store);
@@ -109,7 +109,8 @@ int main(void) {
             a_schedule_read_again_while_it_fires_keeps_its_job, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
-            a_schedule_removed_while_it_fires_fires_no_more, setup, teardown),
+            a_schedule_removed_while_it_fires_never_fires_again, setup,
+            teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
