@@ -40,7 +40,8 @@ static void on_net(uv_timer_t *timer) {
     world->timed_out = true;
 }
 
-/* This program as the checker, but a tarball that is executable is slow. */
+/* Writes a script that runs this program as the checker; the check of an
+ * executable tarball first waits at the gate. */
 static void write_checker(struct world *world, struct text *ret_path) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
     char ours[4096];
@@ -109,12 +110,12 @@ static const char *put_slow(struct world *world, const char *id) {
     return name;
 }
 
-/* Lets one slow check go on, or the next one that comes. */
+/* Lets one slow check continue: one that waits, or else the next one. */
 static void open_gate(struct world *world) {
     assert_int_equal(write(world->gate_fd, "\n", 1), 1);
 }
 
-/* Scans until so many checks are left and no more can be started. */
+/* Scans until at most `checks_left` checks run and no more can be started. */
 static void scan_until(struct world *world, unsigned checks_left) {
     struct spool *spool = &world->spool;
     spool_scan(spool);
@@ -135,7 +136,7 @@ static bool is_rejected(struct spool *spool, const char *name,
                0;
 }
 
-/* ---- together ------------------------------------------------------------ */
+/* ---- sets that arrive together ------------------------------------------- */
 
 static void
 sets_that_are_here_together_wait_for_each_others_checks(void **state) {
@@ -147,7 +148,7 @@ sets_that_are_here_together_wait_for_each_others_checks(void **state) {
     (void)spool_put_set(spool, "C2", "DC", "", "f");
     (void)spool_put_set(spool, "C3", "DC", "", "f");
     scan_until(&world, 1);
-    assert_false(spool_knows(spool, "C2")); /* checked, but C1 is not */
+    assert_false(spool_knows(spool, "C2")); /* waits for the check of C1 */
     assert_false(spool_knows(spool, "C3"));
     assert_false(prequeue_is_idle(spool->prequeue));
     open_gate(&world);
@@ -202,7 +203,7 @@ static void a_clock_that_is_set_back_does_not_prolong_the_delay(void **state) {
     end(&world);
 }
 
-/* Neither the order of the queue nor that of landing depends on them. */
+/* Neither the order of the queue nor the order of landing depends on them. */
 static void rejections_and_approvals_wait_for_no_check(void **state) {
     struct world world;
     struct spool *spool = &world.spool;
@@ -257,7 +258,7 @@ static void an_entry_removed_during_its_check_is_not_admitted(void **state) {
     assert_int_equal(prequeue_tally(spool->prequeue).waiting, 0);
     assert_int_equal(spool_count(spool, BASE_REJECT), 0);
     assert_true(spool_has(spool, BASE_DATA, name));
-    /* The marker comes back: the same name is a new entry. */
+    /* When the marker returns, the same name is a new entry. */
     spool_write(spool, BASE_PREQUEUE, name, SPAN(""));
     spool_scan(spool);
     open_gate(&world);
@@ -277,7 +278,7 @@ static void a_prequeue_closed_during_a_check_leaves_the_entry(void **state) {
     spool->prequeue =
         prequeue_new(spool->base, spool->checker, spool->projection);
     assert_true(spool_has(spool, BASE_PREQUEUE, name));
-    open_gate(&world); /* the verdict that nobody waits for */
+    open_gate(&world); /* this verdict has no receiver any more */
     while (checker_waiting(spool->checker) > 0 && !world.timed_out)
         uv_run(&world.loop, UV_RUN_ONCE);
     assert_false(spool_knows(spool, "C1"));
@@ -291,8 +292,8 @@ static void a_prequeue_closed_during_a_check_leaves_the_entry(void **state) {
 
 /* ---- kinds --------------------------------------------------------------- */
 
-/* Each name belongs to exactly one kind, which gives the reason if it refuses
- * the entry. Tarballs of these names are in data/ as well. */
+/* Each name belongs to exactly one kind; if that kind refuses the entry, it
+ * gives the reason. data/ has tarballs of these names. */
 static void a_name_decides_the_kind_of_an_entry(void **state) {
     static const struct {
         const char *name, *word;
@@ -328,8 +329,8 @@ static void a_name_decides_the_kind_of_an_entry(void **state) {
     spool_end(&spool);
 }
 
-/* A set is examined after the approvals that arrived with it, whatever the
- * names of both. */
+/* A set is examined after the approvals that arrived with it, whatever their
+ * names are. */
 static void approvals_are_examined_before_sets(void **state) {
     static const char *const names[] = {"A1", "approve_C1", "approve_C2", "b1"};
     static const char *const order[] = {"approve_C1", "approve_C2", "A1", "b1"};
@@ -353,9 +354,9 @@ static void approvals_are_examined_before_sets(void **state) {
     spool_end(&spool);
 }
 
-/* ---- a further kind ------------------------------------------------------ */
+/* ---- another kind -------------------------------------------------------- */
 
-/* Names that begin with "toy". The check of one ends when the test says so. */
+/* The kind of names that begin with "toy". The test ends the check of each. */
 static struct prequeue_entry *toys[4];
 static unsigned toy_count, toys_admitted;
 
@@ -396,7 +397,7 @@ static bool is_anything(struct span name) {
 
 static struct entry_kind toy_kind;
 
-/* The toy stands in front of the kinds of the program. */
+/* Registers the toy kind before the kinds of the program. */
 static void begin_toys(struct spool *spool, bool comes_together) {
     static const struct entry_kind *rows[8] = {&toy_kind};
     toy_kind = (struct entry_kind){.recognise = is_toy,
@@ -456,8 +457,8 @@ static void a_kind_that_comes_by_itself_neither_waits_nor_delays(void **state) {
     end_toys(&spool);
 }
 
-/* Also if the names of a later kind include those of an earlier one, and
- * although each kind would take the entry. */
+/* That is so even if the earlier kind accepts every name, and a later kind
+ * would accept the entry too. */
 static void the_first_kind_that_knows_a_name_has_the_entry(void **state) {
     struct spool spool;
     (void)state;

@@ -1,4 +1,4 @@
-/* What the projection makes of a base that changed while it did not run. */
+/* The projection starts on a base that changed while no process ran. */
 #include "changes/projection.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ static void move_by_hand(struct spool *spool, const char *id,
         0);
 }
 
-/* An event that no pass follows: the process ends before. */
+/* Writes an event without a pass after it, as if the process had been killed.
+ */
 static void note(struct spool *spool, enum event_kind kind, const char *id) {
     struct err err = {0};
     struct store_batch *batch = store_batch_new(spool->base->store);
@@ -32,8 +33,8 @@ static void note(struct spool *spool, enum event_kind kind, const char *id) {
     store_batch_free(batch);
 }
 
-/* The last event is about something else, and its number is not safely in the
- * files. That says nothing about the files of this set. */
+/* The last event is about another entry, and the files do not show its number.
+ * That does not concern the files of these sets. */
 static void a_move_by_hand_is_none_of_a_crash(void **state) {
     struct spool spool;
     (void)state;
@@ -52,7 +53,8 @@ static void a_move_by_hand_is_none_of_a_crash(void **state) {
     spool_end(&spool);
 }
 
-/* Its own step is not in the files yet: where its file was is not known. */
+/* The files do not show the last step of the set, so the previous directory of
+ * its file is not known. */
 static void a_move_by_hand_after_an_unfinished_step_is_ambiguous(void **state) {
     struct spool spool;
     (void)state;
@@ -101,8 +103,8 @@ static void a_torn_remark_is_written_again(void **state) {
     spool_end(&spool);
 }
 
-/* ctrl/projected is only a mark: without it, or with a number that is too
- * large, everything is looked at again. */
+/* ctrl/projected only saves work: if it is damaged or its number is too large,
+ * everything is checked again. */
 static void a_damaged_mark_of_progress_costs_a_second_look(void **state) {
     static const char *const texts[] = {"", "x\n", "-1\n", "1 2\n",
                                         "99999999999999999999999\n"};
