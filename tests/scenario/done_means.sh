@@ -370,7 +370,7 @@ scenario 'each daemon does its part; next to a server it is refused' \
 # Root may run the jobs of any base. Everything it creates there must belong to
 # the owner of the base, who could not read or continue it otherwise.
 by_root() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can work for somebody else'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can work for another user'
     make_base
     pointsman submit --id small -- echo small
     pointsman submit --id large -- seq 20000
@@ -379,7 +379,7 @@ by_root() {
     chown -R 65534:65534 base
     within pointsman daemon all --until-idle
     in_one_place set D
-    same 'what belongs to root' "$(find base -user root)" ''
+    same 'files of root' "$(find base -user root)" ''
 }
 scenario 'what root creates in a base belongs to its owner' by_root
 

@@ -13,12 +13,12 @@
 #include "serve/tables.h"
 #include "support/spool.h"
 
-enum { NET_MS = 120 * 1000, PATIENCE_MS = 10 * 1000 };
+enum { TIMEOUT_MS = 120 * 1000, PATIENCE_MS = 10 * 1000 };
 
 struct world {
     struct spool spool;
     uv_loop_t loop;
-    uv_timer_t net;
+    uv_timer_t timeout;
     struct guard *guard;
     char *gate; /* a FIFO: the check of a slow set waits for a line */
     int gate_fd;
@@ -35,7 +35,7 @@ static void on_lost(void *ctx, const char *why) {
     fail_msg("the guard is lost: %s", why);
 }
 
-static void on_net(uv_timer_t *timer) {
+static void on_timeout(uv_timer_t *timer) {
     struct world *world = timer->data;
     world->timed_out = true;
 }
@@ -44,13 +44,13 @@ static void on_net(uv_timer_t *timer) {
  * executable tarball first waits at the gate. */
 static void write_checker(struct world *world, struct text *ret_path) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
-    char ours[4096];
-    ssize_t len = readlink("/proc/self/exe", ours, sizeof(ours));
-    assert_true(len > 0 && len < (ssize_t)sizeof(ours));
+    char program[4096];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program));
+    assert_true(len > 0 && len < (ssize_t)sizeof(program));
     text_addf(&script,
               "#!/bin/sh\n[ -x /proc/self/fd/0 ] && read _ <'%s'\n"
               "exec '%.*s' \"$@\"\n",
-              world->gate, (int)len, ours);
+              world->gate, (int)len, program);
     text_addf(ret_path, "%s.checker", world->spool.path);
     CLEANUP(fd_close)
     int fd = open(text_string(ret_path), O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
@@ -86,14 +86,14 @@ static void begin(struct world *world) {
     if (!guard_open(&world->loop, &options, &events, world, &world->guard,
                     &err))
         fail_msg("%s", err.text);
-    uv_timer_init(&world->loop, &world->net);
-    world->net.data = world;
-    uv_timer_start(&world->net, on_net, NET_MS, 0);
+    uv_timer_init(&world->loop, &world->timeout);
+    world->timeout.data = world;
+    uv_timer_start(&world->timeout, on_timeout, TIMEOUT_MS, 0);
     new_checker(world);
 }
 
 static void end(struct world *world) {
-    uv_close((uv_handle_t *)&world->net, NULL);
+    uv_close((uv_handle_t *)&world->timeout, NULL);
     guard_close(world->guard, NULL, NULL);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&world->loop), 0);
@@ -138,8 +138,7 @@ static bool is_rejected(struct spool *spool, const char *name,
 
 /* ---- sets that arrive together ------------------------------------------- */
 
-static void
-sets_that_are_here_together_wait_for_each_others_checks(void **state) {
+static void sets_that_arrive_together_wait_for_all_checks(void **state) {
     struct world world;
     struct spool *spool = &world.spool;
     (void)state;
@@ -204,7 +203,7 @@ static void a_clock_that_is_set_back_does_not_prolong_the_delay(void **state) {
 }
 
 /* Neither the order of the queue nor the order of landing depends on them. */
-static void rejections_and_approvals_wait_for_no_check(void **state) {
+static void rejections_and_approvals_do_not_wait_for_checks(void **state) {
     struct world world;
     struct spool *spool = &world.spool;
     (void)state;
@@ -382,7 +381,7 @@ static bool reject_toy(struct prequeue *prequeue, struct prequeue_entry *entry,
                        const char *word, const char *sentence,
                        struct err *err) {
     (void)prequeue, (void)entry, (void)word, (void)sentence, (void)err;
-    fail_msg("a toy is rejected");
+    fail_msg("a toy was rejected");
     return false;
 }
 
@@ -424,7 +423,7 @@ static void finish_toy(struct prequeue_entry *entry) {
     entry->prequeue->due = true;
 }
 
-static void kinds_that_come_together_wait_for_each_other(void **state) {
+static void kinds_that_arrive_together_wait_for_each_other(void **state) {
     struct spool spool;
     (void)state;
     begin_toys(&spool, true);
@@ -440,7 +439,7 @@ static void kinds_that_come_together_wait_for_each_other(void **state) {
     end_toys(&spool);
 }
 
-static void a_kind_that_comes_by_itself_neither_waits_nor_delays(void **state) {
+static void a_kind_that_arrives_alone_neither_waits_nor_delays(void **state) {
     struct spool spool;
     (void)state;
     begin_toys(&spool, false);
@@ -459,7 +458,7 @@ static void a_kind_that_comes_by_itself_neither_waits_nor_delays(void **state) {
 
 /* That is so even if the earlier kind accepts every name, and a later kind
  * would accept the entry too. */
-static void the_first_kind_that_knows_a_name_has_the_entry(void **state) {
+static void the_first_kind_that_accepts_a_name_gets_the_entry(void **state) {
     struct spool spool;
     (void)state;
     begin_toys(&spool, false);
@@ -484,19 +483,18 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "guard") == 0)
         return guard_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            sets_that_are_here_together_wait_for_each_others_checks),
+        cmocka_unit_test(sets_that_arrive_together_wait_for_all_checks),
         cmocka_unit_test(a_slow_check_delays_the_others_for_ten_seconds),
         cmocka_unit_test(a_clock_that_is_set_back_does_not_prolong_the_delay),
-        cmocka_unit_test(rejections_and_approvals_wait_for_no_check),
+        cmocka_unit_test(rejections_and_approvals_do_not_wait_for_checks),
         cmocka_unit_test(an_entry_replaced_during_its_check_is_examined_again),
         cmocka_unit_test(an_entry_removed_during_its_check_is_not_admitted),
         cmocka_unit_test(a_prequeue_closed_during_a_check_leaves_the_entry),
         cmocka_unit_test(a_name_decides_the_kind_of_an_entry),
         cmocka_unit_test(approvals_are_examined_before_sets),
-        cmocka_unit_test(kinds_that_come_together_wait_for_each_other),
-        cmocka_unit_test(a_kind_that_comes_by_itself_neither_waits_nor_delays),
-        cmocka_unit_test(the_first_kind_that_knows_a_name_has_the_entry),
+        cmocka_unit_test(kinds_that_arrive_together_wait_for_each_other),
+        cmocka_unit_test(a_kind_that_arrives_alone_neither_waits_nor_delays),
+        cmocka_unit_test(the_first_kind_that_accepts_a_name_gets_the_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

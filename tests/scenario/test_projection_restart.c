@@ -35,7 +35,7 @@ static void note(struct spool *spool, enum event_kind kind, const char *id) {
 
 /* The last event is about another entry, and the files do not show its number.
  * That does not concern the files of these sets. */
-static void a_move_by_hand_is_none_of_a_crash(void **state) {
+static void a_move_by_hand_is_not_taken_for_a_crash(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -68,7 +68,7 @@ static void a_move_by_hand_after_an_unfinished_step_is_ambiguous(void **state) {
     spool_end(&spool);
 }
 
-static void a_remark_about_a_set_that_is_over_reaches_its_log(void **state) {
+static void an_event_about_a_finished_set_reaches_its_log(void **state) {
     static const enum event_kind kinds[] = {EVENT_ILLEGAL_MOVE, EVENT_ALARM,
                                             EVENT_OWED, EVENT_APPROVED,
                                             EVENT_REJECT};
@@ -87,7 +87,7 @@ static void a_remark_about_a_set_that_is_over_reaches_its_log(void **state) {
     }
 }
 
-static void a_torn_remark_is_written_again(void **state) {
+static void a_torn_event_is_written_again(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -105,7 +105,7 @@ static void a_torn_remark_is_written_again(void **state) {
 
 /* ctrl/projected only saves work: if it is damaged or its number is too large,
  * everything is checked again. */
-static void a_damaged_mark_of_progress_costs_a_second_look(void **state) {
+static void a_damaged_progress_mark_is_ignored(void **state) {
     static const char *const texts[] = {"", "x\n", "-1\n", "1 2\n",
                                         "99999999999999999999999\n"};
     (void)state;
@@ -181,13 +181,13 @@ a_record_made_soon_after_the_admission_is_in_the_file(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_move_by_hand_is_none_of_a_crash),
+        cmocka_unit_test(a_move_by_hand_is_not_taken_for_a_crash),
         cmocka_unit_test(a_move_by_hand_after_an_unfinished_step_is_ambiguous),
-        cmocka_unit_test(a_remark_about_a_set_that_is_over_reaches_its_log),
-        cmocka_unit_test(a_torn_remark_is_written_again),
+        cmocka_unit_test(an_event_about_a_finished_set_reaches_its_log),
+        cmocka_unit_test(a_torn_event_is_written_again),
         cmocka_unit_test(a_record_made_after_an_undone_rollback_is_in_the_file),
         cmocka_unit_test(a_record_made_soon_after_the_admission_is_in_the_file),
-        cmocka_unit_test(a_damaged_mark_of_progress_costs_a_second_look),
+        cmocka_unit_test(a_damaged_progress_mark_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
