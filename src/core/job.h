@@ -26,9 +26,9 @@ enum job_class {
 /* Facts about a job that modules other than that of its kind need. */
 enum job_trait {
     JOB_HAS_FILE = 1 << 0, /* has a job file, a tarball and a log in the base */
-    JOB_LANDS = 1 << 1,    /* lands on a target: it needs a lane there, and
-                              after a crash the target is asked whether it
-                              landed */
+    JOB_LANDS = 1 << 1,    /* lands on a target: it needs a lane there, its
+                              verdict is what landing reports, and after a
+                              crash the target is asked whether it landed */
     JOB_CAN_BE_APPROVED = 1 << 2,
     JOB_CAN_BE_GROUPED = 1 << 3,
     JOB_CAN_BE_ROLLED_BACK = 1 << 4,

@@ -99,12 +99,6 @@ static struct wall first_begun(struct scheduler *scheduler,
     return first;
 }
 
-static void command_limits(const struct job *job, struct retry_limits *limits) {
-    limits->retries = job->retries;
-    limits->at_most_once = (job->flags & JOB_AT_MOST_ONCE) != 0;
-    limits->temp_ends = span_is(job->cause, CAUSE_RUN) && job->retries == 0;
-}
-
 static struct retry_counts *counts_of(struct attempt *attempt,
                                       struct retry_counts *job_counts) {
     const struct job *job = &attempt->tracked->job;
@@ -122,11 +116,12 @@ static struct retry_limits limits_of(const struct scheduler *scheduler,
         .max_temp = scheduler->options.max_temp,
         .max_crash = scheduler->options.max_crash,
         .temp_max_ms = INT64_C(3600000) * TEMP_MAX_H,
+        .retries = job->retries,
+        .at_most_once = (job->flags & JOB_AT_MOST_ONCE) != 0,
+        .temp_ends = span_is(job->cause, CAUSE_RUN) && job->retries == 0,
     };
     if (job_has(job, JOB_ROLLS_BACK))
         limits.max_temp = ROLLBACK_TEMPS;
-    if (!job_has(job, JOB_LANDS))
-        command_limits(job, &limits);
     return limits;
 }
 
@@ -140,7 +135,7 @@ static struct retry_landing landing_of(const struct scheduler *scheduler,
 /* ---- verdicts --------------------------------------------------------------
  */
 
-/* `landing`: NULL for a command. */
+/* `landing`: NULL for a job that does not land. */
 static struct retry_verdict decide(struct scheduler *scheduler,
                                    struct attempt *attempt,
                                    const struct retry_landing *landing,
@@ -161,8 +156,9 @@ struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
     return decide(scheduler, attempt, NULL, end);
 }
 
-static struct retry_verdict on_command(struct scheduler *scheduler,
-                                       struct attempt *attempt) {
+/* By the exit code or signal and the last line of the status descriptor. */
+static struct retry_verdict on_status(struct scheduler *scheduler,
+                                      struct attempt *attempt) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct retry_end end = retry_end_of(attempt);
     struct span reason = {0};
@@ -177,7 +173,7 @@ static struct retry_verdict on_command(struct scheduler *scheduler,
 struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
                                        struct attempt *attempt) {
     if (!job_has(&attempt->tracked->job, JOB_LANDS))
-        return on_command(scheduler, attempt);
+        return on_status(scheduler, attempt);
     struct retry_landing landing = landing_of(scheduler, attempt);
     struct retry_end end = retry_end_of(attempt);
     return decide(scheduler, attempt, &landing, &end);
