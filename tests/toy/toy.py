@@ -29,6 +29,10 @@ CHANGED = {
     "src/serve/tables.c": 6,        # one row in each table, and their headers
 }
 
+# The tests that compare tables with what the program does and shows.
+TESTS = ["access", "api", "cli-agree", "config", "event_facts", "job", "role",
+         "store_noun"]
+
 
 def copy_tree(to):
     """The sources without build directories and what git keeps."""
@@ -82,22 +86,21 @@ def differing(one, other):
 
 
 def run(*words, **more):
-    """The output if the command fails; None if it succeeds."""
-    done = subprocess.run([str(word) for word in words], text=True,
+    return subprocess.run([str(word) for word in words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, **more)
+
+
+def failure(done):
+    """The output of a command that failed; None if it succeeded."""
     return done.stdout or "it failed" if done.returncode else None
 
 
-def run_tests(*words):
-    """The failed tests of a program that prints TAP; None if all pass."""
-    done = subprocess.run([str(word) for word in words], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False)
+def tap_failure(done):
+    """The failed tests of a program that prints TAP; None if all passed."""
     failed = [line for line in done.stdout.splitlines()
               if line and not re.match(r"ok |1\.\.\d", line)]
-    return "\n".join(failed) or (f"it exits with {done.returncode}"
-                                 if done.returncode else None)
+    return "\n".join(failed) or failure(done)
 
 
 def judge(name, problem):
@@ -115,9 +118,22 @@ def build(tree, out):
     env = dict(os.environ)
     if COMPILER:
         env["CC"] = " ".join(COMPILER)
-    return run("meson", "setup", out, tree, "-Dbuildtype=plain",
-               "-Dwerror=true", env=env) or \
-        run("ninja", "-C", out, "src/cli/pointsman")
+    return failure(run("meson", "setup", out, tree, "-Dbuildtype=plain",
+                       "-Dwerror=true", env=env)) or \
+        failure(run("ninja", "-C", out, "src/cli/pointsman"))
+
+
+def test_tables(out):
+    """Runs TESTS; cli-agree reads the generated manual pages."""
+    targets = run("ninja", "-C", out, "-t", "targets", "all").stdout
+    pages = re.findall(r"^(src/cli/generated/[^:]+\.1): ", targets, re.M)
+    problem = failure(run("ninja", "-C", out, *pages))
+    if problem:
+        return problem
+    done = run("meson", "test", "-C", out, "--print-errorlogs",
+               "--timeout-multiplier", "6", *TESTS)
+    all_passed = re.search(rf"^Ok: +{len(TESTS)}\b", done.stdout, re.M)
+    return failure(done) or (None if all_passed else done.stdout)
 
 
 def main():
@@ -138,14 +154,18 @@ def main():
                       if places[name] != most or name not in changed))
         contract = tree / "tests/contract"
         judge("the rules on modules, tables and names hold for it",
-              run_tests(sys.executable, contract / "house.py", tree))
+              tap_failure(run(sys.executable, contract / "house.py", tree)))
         if judge("the program is built with it, without a warning",
                  build(tree, out)):
             judge("its objects use only the modules below it",
-                  run_tests(sys.executable, contract / "link_graph.py", tree, out))
+                  tap_failure(run(sys.executable, contract / "link_graph.py",
+                                  tree, out)))
+            judge("the tests of the tables pass with it", test_tables(out))
             judge("each of its rows works",
-                  run_tests(sys.executable, ROOT / "tests/cli/transcript.py",
-                      out / "src/cli/pointsman", ROOT / "tests/toy/toy.t"))
+                  tap_failure(run(sys.executable,
+                                  ROOT / "tests/cli/transcript.py",
+                                  out / "src/cli/pointsman",
+                                  ROOT / "tests/toy/toy.t")))
         print(f"1..{judge.count}")
 
 
