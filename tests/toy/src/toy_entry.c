@@ -1,6 +1,7 @@
 #include "toy/toy_entry.h"
 
 #include "changes/placement.h"
+#include "core/reason.h"
 #include "toy/toy_admit.h"
 
 static const char prefix[] = "toy_";
@@ -51,7 +52,7 @@ static unsigned add_toy(struct prequeue *prequeue, struct prequeue_entry *entry,
         .uid = entry->st.st_uid,
         .actor = span_of(
             arena_printf(&entry->arena, "uid:%ld", (long)entry->st.st_uid)),
-        .cause = SPAN("person"),
+        .cause = SPAN(CAUSE_PERSON),
         .host = span_of(prequeue->base->host),
     };
     store_batch_actor(batch, origin.now, origin.actor);

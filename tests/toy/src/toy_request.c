@@ -3,6 +3,7 @@
 #include "api/api_call.h"
 #include "base/base.h"
 #include "core/event_facts.h"
+#include "core/reason.h"
 #include "toy/toy_admit.h"
 #include "toy/toy_row.h"
 
@@ -50,7 +51,7 @@ void toy_request_wind(struct api_call *call) {
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),
-        .cause = SPAN("person"),
+        .cause = SPAN(CAUSE_PERSON),
         .host = api->options.base == NULL ? SPAN("localhost")
                                           : span_of(api->options.base->host),
     };
