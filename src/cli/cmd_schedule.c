@@ -46,6 +46,17 @@ static bool add_rules(const struct call *call, struct schedule_spec *spec,
     return true;
 }
 
+/* Without quotes, the shell makes five words of five columns, and file names of
+ * the stars. */
+static bool is_in_quotes(const char *item, struct err *err) {
+    return *item == '\0' || *item == '{' || *item == '@' ||
+           strpbrk(item, " \t") != NULL ||
+           err_set(err, ERR_DATA,
+                   "'%s' is not a pattern: put five columns into quotes, such "
+                   "as '30 2 * * *', so that the shell keeps them together",
+                   item);
+}
+
 static bool added_spec(struct call *call, struct schedule_spec *spec,
                        struct err *err) {
     schedule_spec_init(spec);
@@ -54,6 +65,8 @@ static bool added_spec(struct call *call, struct schedule_spec *spec,
                        "'cron add' needs a name, an item and a command, such "
                        "as: pointsman cron add nightly '30 2 * * *' -- make "
                        "nightly");
+    if (!is_in_quotes(call->words[1], err))
+        return false;
     spec->item = span_of(call->words[1]);
     size_t first = 2;
     if (strcmp(call->words[first], "--") == 0 && call->word_count > 3)

@@ -119,6 +119,9 @@ $ pointsman logs --attempt 0 one
 $ pointsman cron add six '0 30 2 * * *' -- true
 ! pointsman: '0 30 2 * * *' has 6 columns; a crontab line has five: minute, ...
 = 65
+$ pointsman cron add star * 2 * * * -- true
+! pointsman: '...' is not a pattern: put five columns into quotes, such as '30 2 * * *', so that the shell keeps them together
+= 65
 $ pointsman cron next '0 0 2 ? * * 2027'
 ! pointsman: '0 0 2 ? * * 2027' has 7 columns; a crontab line has five: minute, ...
 = 65
