@@ -194,10 +194,29 @@ static bool refuse_absent(const struct base *base, struct err *err) {
                    base->path, base->path);
 }
 
+/* A directory that is no base; it may hold one. */
+static bool refuse_other(const struct base *base, struct err *err) {
+    CLEANUP(text_clear) struct text below = TEXT_INIT;
+    text_addf(&below, "%s/.pointsman", base->path);
+    if (base_exists(below.p))
+        return err_set(err, ERR_CONFIG, "no base in '%s'; did you mean '%s'?",
+                       base->path, below.p);
+    return err_set(err, ERR_CONFIG,
+                   "no base in '%s' (it has no " BASE_CONFIG
+                   "): create one with 'pointsman init', or name another with "
+                   "--base",
+                   base->path);
+}
+
 static bool open_directory(struct base *base, struct err *err) {
     struct stat st;
     base->fd = open(base->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (base->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (base->fd < 0 && errno == ENOTDIR)
+        return err_set(err, ERR_CONFIG,
+                       "'%s' is not a directory; name the directory of a base "
+                       "with --base",
+                       base->path);
+    if (base->fd < 0 && errno == ENOENT)
         return refuse_absent(base, err);
     if (base->fd < 0 || fstat(base->fd, &st) < 0)
         return err_errno(err, errno, "cannot open base '%s'", base->path);
@@ -209,11 +228,7 @@ static bool open_directory(struct base *base, struct err *err) {
                        base->path, (long)base->uid,
                        base->group ? " and a group you are not in" : "");
     if (faccessat(base->fd, BASE_CONFIG, F_OK, AT_EACCESS) < 0)
-        return err_set(
-            err, ERR_CONFIG,
-            "no base in '%s' (it has no " BASE_CONFIG
-            "): create one with 'pointsman init', or name another with --base",
-            base->path);
+        return refuse_other(base, err);
     return true;
 }
 

@@ -83,8 +83,12 @@ static int control_matching(struct call *call, struct client *client) {
     int64_t count = call_line_number(text_span(&reply), "count");
     if (!call_has(call, "yes")) {
         (void)console_printf("%" PRId64 "\n", count);
-        console_note("%" PRId64 " job%s; nothing was done, repeat with --yes",
-                     count, count == 1 ? " matches" : "s match");
+        if (count == 0)
+            console_note("no job matches");
+        else
+            console_note("%" PRId64
+                         " job%s; nothing was done, repeat with --yes",
+                         count, count == 1 ? " matches" : "s match");
         return 0;
     }
     if (!bulk_call(call, client, false, count, &reply, &err))

@@ -182,7 +182,7 @@ $ pointsman list >/dev/full
 ! pointsman: cannot write to standard output: No space left on device
 = 73
 $ pointsman cancel --match id:none >/dev/full
-! 0 jobs match; nothing was done, repeat with --yes
+! no job matches
 ! pointsman: cannot write to standard output: No space left on device
 = 73
 $ echo '{"command":["true"],"id":"two"}' | pointsman submit --batch >/dev/full
@@ -246,6 +246,12 @@ $ pointsman --server unix:nowhere list
 $ pointsman --base . --server unix:x list
 ! pointsman: give --base or --server, not both
 = 64
+$ pointsman --base "$PWD" list
+! pointsman: no base in '...'; did you mean '.../.pointsman'?
+= 78
+$ pointsman --base .pointsman/pointsman.conf list
+! pointsman: '...pointsman.conf' is not a directory; name the directory of a base with --base
+= 78
 $ pointsman --base /nonexistent list
 ! pointsman: ...
 = 78
