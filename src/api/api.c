@@ -24,7 +24,7 @@ const char *api_method_word(enum api_method method) {
 
 /* ---- the API itself ------------------------------------------------------ */
 
-static void hear(void *ctx, const struct store_event *event) {
+static void on_event(void *ctx, const struct store_event *event) {
     struct api *api = ctx;
     struct list *of_job = &api->watchers[event->num % API_WATCH_BUCKETS];
 
@@ -54,7 +54,7 @@ struct api *api_new(const struct api_options *options) {
     for (size_t i = 0; i < API_WATCH_BUCKETS; i++)
         list_init(&api->watchers[i]);
     if (options->store != NULL)
-        store_listen(options->store, hear, api);
+        store_listen(options->store, on_event, api);
     return api;
 }
 
@@ -77,7 +77,7 @@ void api_free(struct api *api) {
     if (api == NULL)
         return;
     if (api->options.store != NULL)
-        store_unlisten(api->options.store, hear, api);
+        store_unlisten(api->options.store, on_event, api);
     /* Calls that a batch of the store still refers to are freed by its
      * completion. */
     LIST_EACH (&api->calls, it) {

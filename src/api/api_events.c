@@ -31,7 +31,7 @@ static void event_line(struct api_call *call, const struct stream *stream,
 }
 
 /* A dead listener is noticed by writing to it. */
-static void sign_of_life(struct api_call *call, const struct stream *stream) {
+static void keep_alive(struct api_call *call, const struct stream *stream) {
     struct mono now = clock_mono();
 
     if (call->out.len == 0 && call->beat.ns <= now.ns)
@@ -70,7 +70,7 @@ static void events_work(struct api_call *call) {
         }
     }
     if (stream->follows && !call->ended)
-        sign_of_life(call, stream);
+        keep_alive(call, stream);
 }
 
 /* ?after= (seq) &tail= (about so many of the newest) &id= &limit= &follow=1 */

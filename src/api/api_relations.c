@@ -199,7 +199,7 @@ static void answer_tree(struct api_call *call, const struct job *job, bool up) {
 
 /* ?tree: dependencies at any depth, one line each, deeper ones after their
  * parent. */
-static void tell(struct api_call *call, bool up) {
+static void print_relations(struct api_call *call, bool up) {
     static const char *const keys[] = {"tree", NULL};
     struct job job;
     if (!api_query_check(call, keys) || !api_job(call, &job))
@@ -212,9 +212,9 @@ static void tell(struct api_call *call, bool up) {
 }
 
 void api_depends(struct api_call *call) {
-    tell(call, false);
+    print_relations(call, false);
 }
 
 void api_dependents(struct api_call *call) {
-    tell(call, true);
+    print_relations(call, true);
 }

@@ -131,7 +131,7 @@ static void group_json(struct api_call *call,
     text_addc(&call->out, '\n');
 }
 
-static void report_tell(struct api_call *call) {
+static void print_groups(struct api_call *call) {
     struct reporting *reporting = call->state;
     struct report_group *groups;
     size_t count;
@@ -178,7 +178,7 @@ void api_report(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    reporting->walk = (struct api_walk){.visit = add_job, .last = report_tell};
+    reporting->walk = (struct api_walk){.visit = add_job, .last = print_groups};
     reporting->report = report_new(&groups);
     api_walk(call, &reporting->walk);
     call->clear = reporting_clear;

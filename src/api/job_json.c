@@ -144,7 +144,7 @@ static void attempt_event(struct json *json, const char *event,
 }
 
 /* If an event has no time of its own, the end's time is used. */
-static struct wall moment(const struct store_attempt *attempt, int64_t ms) {
+static struct wall event_time(const struct store_attempt *attempt, int64_t ms) {
     return ms < 0 ? attempt->ended : wall_add_ms(attempt->started, ms);
 }
 
@@ -164,12 +164,14 @@ static void attempt_events(struct json *json,
     } else if (attempt->started.ns == 0) {
         attempt_event(json, "failed-to-start", attempt->ended);
     } else if (attempt->ended.ns != 0) {
-        attempt_event(json, "exited", moment(attempt, trace.exited_ms));
-        attempt_event(json, "pipes-closed", moment(attempt, trace.closed_ms));
+        attempt_event(json, "exited", event_time(attempt, trace.exited_ms));
+        attempt_event(json, "pipes-closed",
+                      event_time(attempt, trace.closed_ms));
         if (trace.status)
-            attempt_event(json, "got-status", moment(attempt, trace.closed_ms));
+            attempt_event(json, "got-status",
+                          event_time(attempt, trace.closed_ms));
         if (!trace.survivors)
-            attempt_event(json, "reaped", moment(attempt, trace.gone_ms));
+            attempt_event(json, "reaped", event_time(attempt, trace.gone_ms));
     }
     json_end(json);
     json_key(json, "leftovers");

@@ -22,7 +22,7 @@ static void rewind_to_begin(struct log_origin *origin) {
     origin->run_end = 0;
 }
 
-static void look_how_far(struct log_origin *origin) {
+static void update_size(struct log_origin *origin) {
     struct stat st;
     if (origin->fd >= 0 && origin->place[0] == 'f' &&
         fstat(origin->fd, &st) == 0)
@@ -32,7 +32,7 @@ static void look_how_far(struct log_origin *origin) {
 void log_origin_open(struct log_origin *origin, struct output *output,
                      struct span place) {
     if (origin->fd >= 0 && span_is(place, origin->place)) {
-        look_how_far(origin);
+        update_size(origin);
         return;
     }
     log_origin_close(origin);

@@ -35,7 +35,7 @@ static void answer(struct api_call *call, const struct job *job) {
     api_end(call);
 }
 
-static void answer_anew(struct api_call *call, struct job *job) {
+static void answer_reread(struct api_call *call, struct job *job) {
     struct err err = {0};
     if (!store_job(call->api->options.store, job->num, &call->arena, job, &err))
         api_fail(call, &err);
@@ -56,7 +56,7 @@ static void approve_done(void *ctx, struct store_batch *batch, bool ok,
         api_fail(call, err);
     } else {
         api_trigger(call->api);
-        answer_anew(call, &approving->job);
+        answer_reread(call, &approving->job);
     }
     api_poke(call);
 }
@@ -140,7 +140,7 @@ static void signed_work(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    answer_anew(call, &approving->job);
+    answer_reread(call, &approving->job);
 }
 
 /* Errors that can be seen at once are reported at once and leave nothing

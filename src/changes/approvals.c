@@ -435,7 +435,7 @@ static bool expire(const struct base *base, struct wall now,
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     size_t count = 0;
-    if (!review->anew &&
+    if (!review->new_approval &&
         (base->config.approval_count == 0 || now.ns < review->next.ns))
         return true;
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
@@ -443,7 +443,7 @@ static bool expire(const struct base *base, struct wall now,
     for (size_t i = 0; i < count; i++)
         if (!expire_one(base, &jobs[i], now, batch, arena, review, &next, err))
             return false;
-    review->anew = review->policies = false;
+    review->new_approval = review->policies = false;
     review->next = next;
     return true;
 }
@@ -482,9 +482,9 @@ static void report_overdue(struct store_batch *batch, const struct job *job,
                 (int)job->id.len, job->id.p, text_string(&text));
 }
 
-static bool dun(const struct base *base, const struct job *job, struct wall now,
-                struct store_batch *batch, struct arena *arena,
-                struct err *err) {
+static bool check_overdue(const struct base *base, const struct job *job,
+                          struct wall now, struct store_batch *batch,
+                          struct arena *arena, struct err *err) {
     struct approval_state state;
     struct job full;
     bool reported;
@@ -510,16 +510,16 @@ static bool dun(const struct base *base, const struct job *job, struct wall now,
     return true;
 }
 
-static bool dun_all(const struct base *base, struct wall now,
-                    struct store_batch *batch, struct arena *arena,
-                    struct err *err) {
+static bool check_all_overdue(const struct base *base, struct wall now,
+                              struct store_batch *batch, struct arena *arena,
+                              struct err *err) {
     struct store_list list = {.owed_only = true};
     struct job *jobs;
     size_t count = 0;
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!dun(base, &jobs[i], now, batch, arena, err))
+        if (!check_overdue(base, &jobs[i], now, batch, arena, err))
             return false;
     return true;
 }
@@ -532,7 +532,7 @@ bool approvals_review(const struct base *base, struct wall now,
     store_batch_actor(batch, now, actor);
     /* An approval may expire by its policy or by its own date. */
     bool ok = expire(base, now, batch, &arena, review, err) &&
-              dun_all(base, now, batch, &arena, err);
+              check_all_overdue(base, now, batch, &arena, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);
     return ok;

@@ -76,8 +76,8 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
  * long raises an alarm, once; what is owed for a set that never landed is
  * dropped. */
 struct approvals_review {
-    bool anew;        /* an approval was given since the last review */
-    bool policies;    /* the configuration was read since; implies anew */
+    bool new_approval; /* an approval was given since the last review */
+    bool policies; /* the configuration was read since; implies new_approval */
     struct wall next; /* next expiry; nothing is read before that */
 };
 /* `actor` is the actor of its events. */

@@ -95,7 +95,7 @@ static bool was_rejected(const struct base *base, const char *name,
 }
 
 /* A server that is stopping leaves it to the next one. */
-static bool is_going(const struct api *api) {
+static bool is_serving(const struct api *api) {
     const struct api_roles *roles = api->options.roles;
     return roles == NULL || roles->ready == NULL ||
            roles->ready(roles->ctx, NULL);
@@ -116,7 +116,7 @@ static void changes_admitted(struct api_call *call) {
                       &err))
         log_warning("cannot determine whether '%.*s' is admitted: %s",
                     (int)handing->id.len, handing->id.p, err.text);
-    bool late = clock_mono().ns >= call->deadline.ns || !is_going(api);
+    bool late = clock_mono().ns >= call->deadline.ns || !is_serving(api);
     if (!found && err.kind == ERR_NONE && !late) {
         if (was_rejected(api->options.base, handing->name.p, &err))
             api_fail(call, &err);

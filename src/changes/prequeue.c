@@ -31,11 +31,11 @@ void prequeue_kinds_use(const struct entry_kind *const *rows, size_t count) {
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct prequeue *prequeue = ctx;
-    prequeue->review.anew |= event->kind == EVENT_APPROVED;
+    prequeue->review.new_approval |= event->kind == EVENT_APPROVED;
 }
 
 void prequeue_configure(struct prequeue *prequeue) {
-    prequeue->review.anew = prequeue->review.policies = true;
+    prequeue->review.new_approval = prequeue->review.policies = true;
     prequeue->reviewed = (struct wall){0};
 }
 
@@ -189,8 +189,8 @@ static bool is_good(const struct prequeue_entry *entry) {
 /* Entries that are here together are admitted together: the queue orders them,
  * and the order must not depend on whose check ended first. A tarball that
  * takes long delays the others only for a while. */
-static bool may_come_in(const struct prequeue *prequeue,
-                        struct prequeue_entry **entries, size_t count) {
+static bool may_admit(const struct prequeue *prequeue,
+                      struct prequeue_entry **entries, size_t count) {
     bool busy = false, late = false;
     for (size_t i = 0; i < count; i++) {
         struct prequeue_entry *entry = entries[i];
@@ -211,7 +211,7 @@ static bool may_come_in(const struct prequeue *prequeue,
 static void judge(struct prequeue *prequeue, struct prequeue_entry **entries,
                   size_t count, const struct entry_kind *kind,
                   struct err *first) {
-    bool all = !kind->comes_together || may_come_in(prequeue, entries, count);
+    bool all = !kind->comes_together || may_admit(prequeue, entries, count);
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
         struct prequeue_entry *entry = entries[i];
@@ -250,7 +250,8 @@ static void admit_ready(struct prequeue *prequeue,
 }
 
 /* Removes entries that are gone, and what is known of those that stay. */
-static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
+static void remove_gone_entries(struct prequeue *prequeue,
+                                struct wall *ret_next) {
     size_t cursor = 0;
     struct span key;
     void *value;
@@ -301,7 +302,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
         look_and_judge(prequeue, entries, count, kinds[i], &first);
     prequeue->due = false; /* verdicts that arrived meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
-    clear_up(prequeue, ret_next);
+    remove_gone_entries(prequeue, ret_next);
     if (first.kind == ERR_NONE && !review(prequeue, &first))
         log_error("cannot look for approvals that are due: %s", first.text);
     if (first.kind == ERR_NONE)
@@ -335,7 +336,7 @@ static bool pass_alone(struct prequeue *prequeue, struct wall now,
     return ok && projection_finish(prequeue->projection, now, err);
 }
 
-bool prequeue_pass_alone(struct base *base, struct checker *lent,
+bool prequeue_pass_alone(struct base *base, struct checker *given,
                          struct wall now, struct err *err) {
     struct err why = {0};
     int role = -1;
@@ -346,8 +347,8 @@ bool prequeue_pass_alone(struct base *base, struct checker *lent,
         return true;
     }
     struct projection *projection = projection_of_some(base);
-    struct checker *own = lent ? NULL : checker_new(base, NULL, NULL);
-    struct checker *checker = lent ? lent : own;
+    struct checker *own = given ? NULL : checker_new(base, NULL, NULL);
+    struct checker *checker = given ? given : own;
     struct prequeue *prequeue = prequeue_new(base, checker, projection);
     prequeue->quiet = true; /* the submitter gets the answer */
     bool ok = pass_alone(prequeue, now, err);

@@ -42,9 +42,9 @@ bool prequeue_is_due(const struct prequeue *prequeue);
 bool prequeue_is_idle(const struct prequeue *prequeue);
 /* If no process has the role, takes it for one pass, so that a set that was
  * just submitted is known at once. If another process has it, that process was
- * triggered and nothing is done here. `lent` is a checker without a guard;
+ * triggered and nothing is done here. `given` is a checker without a guard;
  * NULL: the pass creates one. */
-bool prequeue_pass_alone(struct base *base, struct checker *lent,
+bool prequeue_pass_alone(struct base *base, struct checker *given,
                          struct wall now, struct err *err);
 
 /* Counts of what happened to entries since the prequeue was created. */

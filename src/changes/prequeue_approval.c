@@ -303,9 +303,9 @@ const struct entry_kind prequeue_approval_kind = {
 
 /* ---- for the set beside it ----------------------------------------------- */
 
-static bool is_about(const struct prequeue *prequeue,
-                     const struct prequeue_set *set,
-                     const struct prequeue_approval *approval) {
+static bool is_for_set(const struct prequeue *prequeue,
+                       const struct prequeue_set *set,
+                       const struct prequeue_approval *approval) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct config_target *target =
         set_target(&prequeue->base->config, set->candidate.meta.target);
@@ -337,7 +337,7 @@ bool prequeue_approval_entries_of(struct prequeue *prequeue,
             return false;
         set->hindered |= entry->state == ENTRY_WAITING && entry->not_now;
         if (!approval || !approval->verified ||
-            !is_about(prequeue, set, approval))
+            !is_for_set(prequeue, set, approval))
             continue;
         struct approval_given *more =
             arena_alloc(arena, (count + 1) * sizeof(*more));

@@ -219,7 +219,7 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
 
 /* ---- the verdict ----------------------------------------------------- */
 
-static bool finish_again(struct prequeue *prequeue,
+static bool finish_known(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err) {
     log_info("'%s' has already been admitted", entry->name);
     prequeue->tally.again++;
@@ -268,7 +268,7 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
         return false;
     switch (ruling) {
     case RULING_AGAIN:
-        return finish_again(prequeue, entry, err);
+        return finish_known(prequeue, entry, err);
     case RULING_WAIT:
         return prequeue_entry_wait(prequeue, entry, why.word, why.text, err);
     case RULING_REFUSE:

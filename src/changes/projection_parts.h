@@ -40,7 +40,7 @@ struct projection {
     bool settling;      /* record in the registry before a pass returns */
     unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];
-    struct map strangers; /* files that belong to no set, reported once */
+    struct map unknown_files; /* files that belong to no set, reported once */
 };
 
 /* A projection that knows only sets admitted from now on: cheap to create. */

@@ -50,7 +50,7 @@ void projection_remember_dirs(struct projection *projection) {
 }
 
 void projection_forget_dirs(struct projection *projection) {
-    map_clear(&projection->strangers);
+    map_clear(&projection->unknown_files);
 }
 
 /* ---- one file in the wrong place ------------------------------------- */
@@ -95,9 +95,9 @@ static bool undo(struct projection *projection, const struct job *job,
 
 /* The file is not ours to move: it may be all that is left of a set whose
  * registry was restored from an older backup. */
-static void report_stranger(struct projection *projection, const char *name,
-                            enum job_state found) {
-    if (map_put(&projection->strangers, span_of(name), projection))
+static void report_unknown_file(struct projection *projection, const char *name,
+                                enum job_state found) {
+    if (map_put(&projection->unknown_files, span_of(name), projection))
         return;
     log_warning(
         "'%s' in %s/ is the job file of an unknown set; it is left where it is",
@@ -118,7 +118,7 @@ static bool look_at(struct projection *projection, struct span entry,
         !store_lookup(base->store, name.csid, &arena, &job, &known, err))
         return false;
     if (!known || !span_equal(job.name, entry)) {
-        report_stranger(projection, file, found);
+        report_unknown_file(projection, file, found);
         return true;
     }
     if (job.stale || job.state == found)

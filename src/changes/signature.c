@@ -27,7 +27,7 @@ enum {
 
 /* Puts the bytes behind a descriptor that a program can open under
  * /proc/self/fd. */
-static bool put_apart(struct span bytes, int *ret_fd, struct err *err) {
+static bool write_memory_file(struct span bytes, int *ret_fd, struct err *err) {
     int fd = memfd_create("approval", 0);
     if (fd < 0)
         return err_errno(err, errno,
@@ -44,8 +44,8 @@ static bool prepare(char ret_signature[40], struct err *err) {
     int text = -1, signature = -1;
     if (!dir_read_file(STDIN_FILENO, APPROVAL_FILE_BYTES, &bytes, err) ||
         !approval_file_parse(text_span(&bytes), &file, err) ||
-        !put_apart(file.text, &text, err) ||
-        !put_apart(file.signature, &signature, err))
+        !write_memory_file(file.text, &text, err) ||
+        !write_memory_file(file.signature, &signature, err))
         return false;
     if (dup2(text, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
         return err_errno(err, errno,
@@ -186,8 +186,8 @@ void signature_forget(struct signature_check *check) {
         check->done = ignore_result;
 }
 
-static void tell(struct signature_check *check, enum signature_how how,
-                 struct span key, const char *why) {
+static void report(struct signature_check *check, enum signature_how how,
+                   struct span key, const char *why) {
     check->done(check->ctx, &(struct signature_verdict){how, key, why});
     if (check->over)
         *check->over = true;
@@ -212,7 +212,7 @@ static void judge(struct signature_check *check, struct span answer) {
                   "the signature of '%s' is invalid: no line of '%s' lists "
                   "this key under that name",
                   check->by, check->signers);
-    tell(check, SIGNATURE_BAD, (struct span){0}, text_string(&why));
+    report(check, SIGNATURE_BAD, (struct span){0}, text_string(&why));
 }
 
 static void on_end(void *ctx, const struct subprocess_end *end) {
@@ -220,21 +220,21 @@ static void on_end(void *ctx, const struct subprocess_end *end) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
     struct span none = {0};
     if (end->how == SUBPROCESS_NOT_NOW) {
-        tell(check, SIGNATURE_NOT_NOW, none, end->why);
+        report(check, SIGNATURE_NOT_NOW, none, end->why);
     } else if (end->how == SUBPROCESS_FAILED) {
         text_addf(&why, "ssh-keygen %s on its signature", end->why);
-        tell(check, SIGNATURE_BAD, none, text_string(&why));
+        report(check, SIGNATURE_BAD, none, text_string(&why));
     } else if (end->exit_code == err_exit_status(ERR_TEMPORARY)) {
         struct span said = span_trim(end->answer);
         text_addescaped(
             &why, said.len < WHY_BYTES ? said : span_make(said.p, WHY_BYTES));
-        tell(check, SIGNATURE_NOT_NOW, none, text_string(&why));
+        report(check, SIGNATURE_NOT_NOW, none, text_string(&why));
     } else if (end->exit_code == 0 && key_of(end->answer).len > 0) {
         if (check->again)
-            tell(check, SIGNATURE_BAD, none,
-                 "its key is revoked ([queue] revoked-keys)");
+            report(check, SIGNATURE_BAD, none,
+                   "its key is revoked ([queue] revoked-keys)");
         else
-            tell(check, SIGNATURE_GOOD, key_of(end->answer), NULL);
+            report(check, SIGNATURE_GOOD, key_of(end->answer), NULL);
     } else {
         judge(check, end->answer);
     }
@@ -280,7 +280,8 @@ struct signature_check *signature_check(const struct base *base,
     check->ctx = ctx;
     check->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (check->fd < 0) {
-        tell(check, SIGNATURE_NOT_NOW, (struct span){0}, "too many open files");
+        report(check, SIGNATURE_NOT_NOW, (struct span){0},
+               "too many open files");
         return NULL;
     }
     run(check);

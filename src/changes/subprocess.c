@@ -76,8 +76,8 @@ unsigned subprocesses_waiting(const struct subprocesses *subprocesses) {
     return subprocesses->waiting;
 }
 
-static void tell(const struct under_way *subprocess, enum subprocess_how how,
-                 const char *why) {
+static void report(const struct under_way *subprocess, enum subprocess_how how,
+                   const char *why) {
     subprocess->done(subprocess->ctx,
                      &(struct subprocess_end){.how = how, .why = why});
 }
@@ -86,7 +86,7 @@ static void report_end(const struct under_way *subprocess, int status,
                        bool whole, struct span answer) {
     struct subprocess_end end = {.how = SUBPROCESS_EXITED, .answer = answer};
     if (!whole || WIFSIGNALED(status)) {
-        tell(subprocess, SUBPROCESS_FAILED, whole ? "was killed" : "hung");
+        report(subprocess, SUBPROCESS_FAILED, whole ? "was killed" : "hung");
         return;
     }
     end.exit_code = WEXITSTATUS(status);
@@ -143,13 +143,13 @@ static void run_here(struct subprocesses *subprocesses,
     int ends[2], status = 0;
     pid_t pid;
     if (pipe2(ends, O_CLOEXEC) < 0) {
-        tell(subprocess, SUBPROCESS_NOT_NOW, "no pipe");
+        report(subprocess, SUBPROCESS_NOT_NOW, "no pipe");
         return;
     }
     in = ends[0];
     out = ends[1];
     if (spawn(subprocesses, subprocess, out, &pid) != 0) {
-        tell(subprocess, SUBPROCESS_NOT_NOW, "cannot start the checker");
+        report(subprocess, SUBPROCESS_NOT_NOW, "cannot start the checker");
         return;
     }
     fd_close(&out);
@@ -221,7 +221,7 @@ void subprocesses_run(struct subprocesses *subprocesses,
     subprocess->fd = fcntl(asked->stdin_fd, F_DUPFD_CLOEXEC, 3);
     (void)lseek(asked->stdin_fd, 0, SEEK_SET);
     if (subprocess->fd < 0) {
-        tell(subprocess, SUBPROCESS_NOT_NOW, "too many open files");
+        report(subprocess, SUBPROCESS_NOT_NOW, "too many open files");
         subprocess_free(subprocess);
     } else if (!subprocesses->guard) {
         run_here(subprocesses, subprocess);
@@ -239,13 +239,13 @@ static void report_guard_end(const struct under_way *subprocess,
     CLEANUP(fd_close) int fd = -1;
     if (end->result != GUARD_RAN || end->killer == GUARD_CLOSING ||
         end->killer == GUARD_CALLER || end->output_lost) {
-        tell(subprocess, SUBPROCESS_NOT_NOW, "the checker could not run");
+        report(subprocess, SUBPROCESS_NOT_NOW, "the checker could not run");
         return;
     }
     if (end->output_in_file) {
         fd = open(subprocess->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 || !dir_read_file(fd, subprocess->answer_max, &text, NULL)) {
-            tell(subprocess, SUBPROCESS_FAILED, "printed too much");
+            report(subprocess, SUBPROCESS_FAILED, "printed too much");
             return;
         }
     }

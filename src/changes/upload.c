@@ -183,8 +183,8 @@ static bool is_known(struct upload *upload, const struct candidate *candidate,
     return true;
 }
 
-static void take_in(struct upload *upload, const struct set_check *check,
-                    struct candidate *candidate) {
+static void admit_set(struct upload *upload, const struct set_check *check,
+                      struct candidate *candidate) {
     struct base *base = upload->base;
     const struct config_target *target;
     struct upload_result result = {.ok = true};
@@ -255,7 +255,7 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
         make_name(upload, check, &candidate);
     else
         (void)set_name_parse(upload->name, &candidate.name, NULL);
-    take_in(upload, check, &candidate);
+    admit_set(upload, check, &candidate);
 }
 
 void upload_finish(struct upload *upload, struct checker *checker,

@@ -120,7 +120,7 @@ bool approval_file_of_tarball(struct call *call, const char *file,
 /* ---- the signature ------------------------------------------------------- */
 
 /* Reads the file from its beginning: what ssh-keygen wrote. */
-static bool take_back(int fd, struct text *out, struct err *err) {
+static bool read_result(int fd, struct text *out, struct err *err) {
     return lseek(fd, 0, SEEK_SET) == 0 &&
            dir_read_file(fd, APPROVAL_FILE_BYTES, out, err);
 }
@@ -153,7 +153,7 @@ bool approval_file_sign(struct text *approval, const char *key,
                          "cannot create a memory file for an approval");
     return dir_write_file(in, text_span(approval), err) &&
            lseek(in, 0, SEEK_SET) == 0 && run_keygen(key, in, out, err) &&
-           take_back(out, approval, err);
+           read_result(out, approval, err);
 }
 
 /* ---- files --------------------------------------------------------------- */

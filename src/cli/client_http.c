@@ -125,11 +125,11 @@ static bool send_request(struct client *client, const struct client_ask *ask,
            send_file(client, ask->body_fd, err);
 }
 
-/* ---- hearing ------------------------------------------------------------- */
+/* ---- receiving ---------------------------------------------------------- */
 
 /* Passes on what arrived of the body. False: enough. */
-static bool hand_on(struct client_ask *ask, const struct http_reply *reply,
-                    struct text *body) {
+static bool pass_body(struct client_ask *ask, const struct http_reply *reply,
+                      struct text *body) {
     bool more = true;
 
     ask->status = reply->status;
@@ -144,8 +144,9 @@ static bool hand_on(struct client_ask *ask, const struct http_reply *reply,
 }
 
 /* Receives the reply; ret_any: some of it arrived. */
-static bool hear(struct client *client, struct client_ask *ask,
-                 struct http_reply *reply, bool *ret_any, struct err *err) {
+static bool receive_reply(struct client *client, struct client_ask *ask,
+                          struct http_reply *reply, bool *ret_any,
+                          struct err *err) {
     static char piece[HTTP_PIECE_BYTES];
     CLEANUP(text_clear) struct text body = TEXT_INIT;
 
@@ -170,12 +171,12 @@ static bool hear(struct client *client, struct client_ask *ask,
         if (!http_reply_feed(reply, span_make(piece, (size_t)got), &used, &body,
                              err))
             return false;
-        if (!hand_on(ask, reply, &body)) {
+        if (!pass_body(ask, reply, &body)) {
             client_http_close(client);
             return true;
         }
     }
-    (void)hand_on(ask, reply, &body);
+    (void)pass_body(ask, reply, &body);
     if (!reply->keep_alive)
         client_http_close(client);
     return true;
@@ -193,7 +194,7 @@ bool client_http_ask(struct client *client, struct client_ask *ask,
             return false;
         http_reply_init(&reply);
         bool ok = send_request(client, ask, &sent, &why) &&
-                  hear(client, ask, &reply, &any, &why);
+                  receive_reply(client, ask, &reply, &any, &why);
         http_reply_clear(&reply);
         if (ok)
             return true;

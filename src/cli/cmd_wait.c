@@ -17,7 +17,7 @@ struct waited {
     size_t count;
 };
 
-static bool one_ended(void *ctx, struct span line) {
+static bool on_job_ended(void *ctx, struct span line) {
     struct waited *waited = ctx;
     int code = (int)call_line_number(line, "exit_code");
 
@@ -63,7 +63,7 @@ static bool wait_for_all(struct call *call, struct client *client,
                          struct err *err) {
     for (;;) {
         CLEANUP(text_free_string) char *uri = wait_uri(call, until);
-        struct client_lines lines = {.line = one_ended, .ctx = waited};
+        struct client_lines lines = {.line = on_job_ended, .ctx = waited};
         bool ok = client_stream(client, API_GET, uri, (struct span){0},
                                 client_take_lines, &lines, err);
         client_lines_end(&lines);

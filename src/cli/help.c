@@ -411,7 +411,7 @@ static void topic_roles(struct text *out) {
 
 static const struct {
     const char *name;
-    void (*tell)(struct text *out);
+    void (*print)(struct text *out);
 } topics[] = {
     {"filter", topic_filter},       {"exit-codes", topic_exit_codes},
     {"states", topic_states},       {"environment", topic_environment},
@@ -436,7 +436,7 @@ bool help_topic(const struct command_table *table, const char *name,
 
     for (size_t i = 0; i < COUNT(topics); i++) {
         if (strcmp(topics[i].name, name) == 0) {
-            topics[i].tell(out);
+            topics[i].print(out);
             return true;
         }
         names[count++] = topics[i].name;

@@ -22,7 +22,7 @@ static bool shares_terminal(unsigned stream) {
            isatty(STDOUT_FILENO) == 1;
 }
 
-static bool pass_on(struct job_output *output, struct span piece) {
+static bool print_piece(struct job_output *output, struct span piece) {
     unsigned stream = output->head[0];
     if (stream == LOG_FRAME_PROGRESS) {
         text_addspan(&output->line, piece);
@@ -66,7 +66,7 @@ bool job_output_take(void *ctx, struct span bytes) {
             continue;
         }
         size_t part = output->left < bytes.len ? output->left : bytes.len;
-        if (!pass_on(output, span_make(bytes.p, part)))
+        if (!print_piece(output, span_make(bytes.p, part)))
             return false;
         output->left -= (uint32_t)part;
         if (output->left == 0)

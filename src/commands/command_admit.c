@@ -81,8 +81,8 @@ static struct span make_spec(const struct submission *submission,
 
 /* True if the task may run as its user. Checked now rather than at the start,
  * as far as that is known. */
-static bool user_is_fine(const struct submission *submission,
-                         struct arena *arena, struct err *err) {
+static bool user_is_allowed(const struct submission *submission,
+                            struct arena *arena, struct err *err) {
     struct span user = submission->task.user;
     struct account account;
     return user.len == 0 || (account_find(user, arena, &account, err) &&
@@ -96,7 +96,7 @@ bool command_admit(struct store_batch *batch,
     struct arena *arena = store_batch_arena(batch);
     char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
     if (!submission_check(submission, err) ||
-        !user_is_fine(submission, arena, err))
+        !user_is_allowed(submission, arena, err))
         return false;
     if (submission->id.len > 0) {
         *ret_id = arena_span(arena, submission->id);

@@ -108,7 +108,7 @@ static bool is_same_job(struct api_call *call, struct span text,
 
 /* Fills in the result. The same submission again is the same job, whatever has
  * happened to it since. */
-static void answer_settle(struct api_call *call,
+static void answer_result(struct api_call *call,
                           const struct store_batch *batch,
                           struct answer *answer, struct span *ret_id,
                           enum store_result *ret_result) {
@@ -133,7 +133,7 @@ static void answer_one(struct api_call *call, const struct store_batch *batch,
     struct span id;
     struct json json;
 
-    answer_settle(call, batch, answer, &id, &result);
+    answer_result(call, batch, answer, &id, &result);
     if (answer->refused) {
         api_fail(call, &answer->err);
         return;
@@ -159,7 +159,7 @@ static void answer_line(struct api_call *call, const struct store_batch *batch,
     struct json json;
 
     if (!answer->refused)
-        answer_settle(call, batch, answer, &id, &result);
+        answer_result(call, batch, answer, &id, &result);
     json_open(&json, &call->out);
     json_object(&json);
     if (answer->refused) {

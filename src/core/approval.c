@@ -110,7 +110,7 @@ static bool counts(const struct approval_policy *policy,
            !approval_is_own(subject, given) && role_fits(policy, given);
 }
 
-static bool said_before(const struct approval_policy *policy,
+static bool is_repeated(const struct approval_policy *policy,
                         const struct approval_subject *subject,
                         const struct approval_given *given, size_t at,
                         struct wall now) {
@@ -145,7 +145,7 @@ static struct approval_verdict judge_one(const struct approval_policy *policy,
                                        .policy = policy};
     for (size_t i = 0; i < count; i++)
         verdict.have += counts(policy, subject, &given[i], now) &&
-                        !said_before(policy, subject, given, i, now);
+                        !is_repeated(policy, subject, given, i, now);
     verdict.lacks_ticket = !has_ticket(policy, subject, given, count, now);
     if (verdict.have < policy->count || verdict.lacks_ticket)
         verdict.outcome = policy->refuse ? APPROVAL_REFUSE

@@ -250,7 +250,8 @@ static void node_stays(struct order *order, struct order_node *node) {
 
 /* If one of its dependencies arrived while it was undecided and stands behind
  * it, it has to move. */
-static void come_back(struct order *order, struct order_node *node) {
+static void move_behind_dependencies(struct order *order,
+                                     struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct order_edge *edge = &node->edges[i];
 
@@ -290,7 +291,7 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     node->since = since;
     if (waits_again && order_node_is_waiting(node)) {
         order_rank_waits_again(order, node);
-        come_back(order, node);
+        move_behind_dependencies(order, node);
     }
     node_stays(order, node);
     return true;
@@ -339,7 +340,7 @@ bool order_hold(struct order *order, uint64_t num, unsigned holds) {
 
 /* Finds a plain command whose rank was not committed. Rare, so it is a
  * search. */
-static bool outside_again(struct order *order, uint64_t num) {
+static bool mark_outside(struct order *order, uint64_t num) {
     size_t at = 0;
     void *value;
 
@@ -359,7 +360,7 @@ bool order_again(struct order *order, uint64_t num) {
     struct order_node *node = node_find(order, num);
 
     if (node == NULL)
-        return outside_again(order, num);
+        return mark_outside(order, num);
     node->splice = node->splice || node->state == STATE_STAGED;
     order_key_set(&node->recorded, NULL);
     node_stays(order, node);
@@ -458,12 +459,13 @@ static const char *ended(const struct order_item *item) {
 }
 
 /* For the failure proposed last. */
-static void doom_about(struct order *order, const struct order_item *item) {
+static void set_failure_cause(struct order *order,
+                              const struct order_item *item) {
     order->effects[order->effect_count - 1].about =
         arena_span(order->arena, item->id);
 }
 
-static void doom_failed(struct order *order, struct order_node *node) {
+static void fail_after_failure(struct order *order, struct order_node *node) {
     const struct order_item *item = first_of(node, VERDICT_FAILED);
 
     text_reset(&order->scratch);
@@ -473,10 +475,10 @@ static void doom_failed(struct order *order, struct order_node *node) {
     if (item->successor_count > 0)
         text_adds(&order->scratch, ", and what superseded it");
     order_effect_fail(order, node, "dep-failed", text_string(&order->scratch));
-    doom_about(order, item);
+    set_failure_cause(order, item);
 }
 
-static void doom_rolled_back(struct order *order, struct order_node *node) {
+static void fail_after_rollback(struct order *order, struct order_node *node) {
     const struct order_item *item = first_of(node, VERDICT_ROLLED_BACK);
 
     text_reset(&order->scratch);
@@ -485,10 +487,10 @@ static void doom_rolled_back(struct order *order, struct order_node *node) {
     text_adds(&order->scratch, " was rolled back");
     order_effect_fail(order, node, "dep-rolled-back",
                       text_string(&order->scratch));
-    doom_about(order, item);
+    set_failure_cause(order, item);
 }
 
-static void doom_unknown(struct order *order, struct order_node *node) {
+static void fail_unknown(struct order *order, struct order_node *node) {
     const struct order_item *item = first_of(node, VERDICT_UNKNOWN);
 
     text_reset(&order->scratch);
@@ -497,23 +499,23 @@ static void doom_unknown(struct order *order, struct order_node *node) {
     text_addf(&order->scratch, " did not arrive within %lld s",
               (long long)(order->limits.wait_for_dep_ms / 1000));
     order_effect_fail(order, node, "dep-unknown", text_string(&order->scratch));
-    doom_about(order, item);
+    set_failure_cause(order, item);
 }
 
 /* True if it can never run; its failure is then proposed. */
-static bool is_doomed(struct order *order, struct order_node *node) {
+static bool must_fail(struct order *order, struct order_node *node) {
     if (node->failing)
         return true;
     /* It is judged again once it is back in Q. */
     if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
         return false;
     if (node->counts[VERDICT_FAILED] > 0)
-        doom_failed(order, node);
+        fail_after_failure(order, node);
     else if (node->counts[VERDICT_ROLLED_BACK] > 0)
-        doom_rolled_back(order, node);
+        fail_after_rollback(order, node);
     else if (node->counts[VERDICT_UNKNOWN] > 0 &&
              order_node_deadline(order, node).ns <= order->now.ns)
-        doom_unknown(order, node);
+        fail_unknown(order, node);
     return node->failing;
 }
 
@@ -602,7 +604,7 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
     list_init(&rest);
     while ((link = list_pop(&order->dirty)) != NULL) {
         struct order_node *node = LIST_OF(link, struct order_node, dirty);
-        if (node->state != STATE_STAGED || !is_doomed(order, node))
+        if (node->state != STATE_STAGED || !must_fail(order, node))
             list_push(&rest, link);
     }
     while ((link = list_pop(&rest)) != NULL)

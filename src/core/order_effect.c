@@ -29,6 +29,6 @@ void order_effect_fail(struct order *order, struct order_node *node,
 
     effect->detail = arena_span(order->arena, span_of(detail));
     node->failing = true;
-    node->doom = reason;
+    node->failure = reason;
     order_items_changed(order, node);
 }

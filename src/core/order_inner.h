@@ -67,7 +67,7 @@ struct order_item {
     struct wall since;
     uint64_t num;
     struct order_key *key, *recorded; /* if live and outside: for inheritance */
-    bool lent;                        /* `recorded` is not `key`; holds a
+    bool inherited;                   /* `recorded` is not `key`; holds a
                                          reference */
     struct list edges;                /* struct order_edge.in_item */
     struct order_item **successors;   /* referenced */
@@ -148,7 +148,7 @@ struct order_node {
     bool splice;             /* its record is missing a job */
     bool was_recorded;       /* before a restart; not compared with L yet */
     unsigned asked;          /* kind + 1 of the proposal under way */
-    const char *doom;        /* the reason, for order_why; static */
+    const char *failure;     /* the reason, for order_why; static */
 
     struct list dirty, fresh, rank_unrecorded;
     size_t in_deadlines, in_ranks;

@@ -170,8 +170,8 @@ static struct order_node *first_waiter(const struct order_node *node) {
 }
 
 /* True if everything it needs already stands in front of `first`. */
-static bool needs_stand(struct order *order, const struct order_node *node,
-                        const struct order_node *first) {
+static bool dependencies_fit(struct order *order, const struct order_node *node,
+                             const struct order_node *first) {
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct order_edge *edge = &node->edges[i];
 
@@ -219,8 +219,8 @@ static struct order_use *use_of(const struct order_node *node,
     return NULL;
 }
 
-static bool may_stand(const struct order_node *node,
-                      const struct order_node *first) {
+static bool fits_before(const struct order_node *node,
+                        const struct order_node *first) {
     enum { LOOKS = 4096 };
 
     if (node->use_count * first->use_count > LOOKS)
@@ -239,7 +239,7 @@ static bool may_stand(const struct order_node *node,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-static void waiters_go_back(struct order *order,
+static void rewrite_waiters(struct order *order,
                             const struct order_node *node) {
     LIST_EACH (&node->item->edges, it) {
         const struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
@@ -269,7 +269,7 @@ static void insert(struct order *order, struct order_node *node,
     order_rank_joined(order, node);
     order_node_rank_again(order, node);
     order_node_touch(order, node);
-    waiters_go_back(order, node);
+    rewrite_waiters(order, node);
 }
 
 bool order_insert_alone(struct order *order) {
@@ -283,8 +283,8 @@ bool order_insert_alone(struct order *order) {
         node->item->old_count > 0 || node->alias_count > 0)
         return false;
     first = first_waiter(node);
-    if (first == NULL || !needs_stand(order, node, first) ||
-        !may_stand(node, first))
+    if (first == NULL || !dependencies_fit(order, node, first) ||
+        !fits_before(node, first))
         return false;
     insert(order, node, first);
     node->was_recorded = false;

@@ -67,8 +67,8 @@ void order_rank_joined(struct order *order, struct order_node *node) {
 }
 
 /* Recomputes the jobs that may have inherited `rank` from it. */
-static void lent(struct order *order, const struct order_node *node,
-                 const struct order_key *rank) {
+static void rank_preds_again(struct order *order, const struct order_node *node,
+                             const struct order_key *rank) {
     order_preds_collect(order, node);
     for (size_t i = 0; i < order->preds.count; i++) {
         struct order_item *item = order->preds.p[i].item;
@@ -86,12 +86,12 @@ void order_rank_waits_again(struct order *order, struct order_node *node) {
 }
 
 void order_rank_leaving(struct order *order, struct order_node *node) {
-    lent(order, node, node->rank);
+    rank_preds_again(order, node, node->rank);
 }
 
 /* ---- computing ---------------------------------------------------------- */
 
-static void take_better(struct order_key **best,
+static void keep_better(struct order_key **best,
                         const struct order_edge *edge) {
     const struct order_node *node = edge->node;
 
@@ -113,9 +113,9 @@ static struct order_key *best_of_edges(struct order *order,
                 LIST_OF(it, struct order_edge, in_item);
 
             if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
-                take_better(&best, edge);
+                keep_better(&best, edge);
             else if (edge->use == USE_HINT && edge->waits && at == item)
-                take_better(&best, edge);
+                keep_better(&best, edge);
         }
     }
     return best;
@@ -156,14 +156,14 @@ static void compute(struct order *order, struct order_node *node) {
     if (change < 0)
         push(order, node);
     if (change > 0)
-        lent(order, node, old);
+        rank_preds_again(order, node, old);
     order_key_unref(old);
 }
 
 /* ---- reporting ---------------------------------------------------------- */
 
-static void tell(struct order *order, uint64_t num, enum job_state from,
-                 const struct order_key *rank) {
+static void add_rank_effect(struct order *order, uint64_t num,
+                            enum job_state from, const struct order_key *rank) {
     struct order_effect *effect = order_effect_add(order, NULL, ORDER_RANK, "");
 
     effect->num = num;
@@ -173,11 +173,12 @@ static void tell(struct order *order, uint64_t num, enum job_state from,
 
 /* As long as the registry has another job's key for it, the item is remembered,
  * even when no job refers to it any more: it has to get its own key back. */
-static void item_lent(struct order *order, struct order_item *item, bool lent) {
-    if (lent == item->lent)
+static void item_set_inherited(struct order *order, struct order_item *item,
+                               bool inherited) {
+    if (inherited == item->inherited)
         return;
-    item->lent = lent;
-    if (lent)
+    item->inherited = inherited;
+    if (inherited)
         item->refs++;
     else
         order_item_unref(order, item);
@@ -187,15 +188,15 @@ static void propose_item_rank(struct order *order, struct order_item *item) {
     struct order_key *best;
 
     if (item->node != NULL || item->key == NULL || !order_item_is_live(item)) {
-        item_lent(order, item, false);
+        item_set_inherited(order, item, false);
         return;
     }
     best = best_of_edges(order, item, item->key);
     if (!key_is(best, item->recorded)) {
         order_key_set(&item->recorded, best);
-        tell(order, item->num, item->state, best);
+        add_rank_effect(order, item->num, item->state, best);
     }
-    item_lent(order, item, !key_is(best, item->key));
+    item_set_inherited(order, item, !key_is(best, item->key));
 }
 
 static void propose_node_rank(struct order *order, struct order_node *node) {
@@ -207,7 +208,7 @@ static void propose_node_rank(struct order *order, struct order_node *node) {
     if (key_is(node->rank, node->recorded))
         return;
     order_key_set(&node->recorded, node->rank);
-    tell(order, node->num, node->state, node->rank);
+    add_rank_effect(order, node->num, node->state, node->rank);
 }
 
 void order_rank_finish(struct order *order) {

@@ -203,7 +203,7 @@ size_t order_why(const struct order *order, uint64_t num, struct wall now,
         reason_add(&reasons, ORDER_WHY_HOLD, NULL)->holds = node->holds;
     if (node->failing)
         reason_add(&reasons, ORDER_WHY_FAILING, NULL)->detail =
-            span_of(node->doom);
+            span_of(node->failure);
     else if (order_node_is_waiting(node) && !node->rb)
         why_waiting(&reasons, node);
     if (node->state == STATE_QUEUED && node->seq == 0 && !node->failing &&

@@ -160,7 +160,7 @@ void picker_lasting(struct picker *picker, uint64_t num) {
     picker->lasting++;
 }
 
-static void learn(struct picker *picker, int64_t ran_ms) {
+static void update_mean(struct picker *picker, int64_t ran_ms) {
     int64_t us;
 
     if (ran_ms < 0)
@@ -184,7 +184,7 @@ void picker_ended(struct picker *picker, uint64_t num, int64_t ran_ms) {
         return;
     if (assigned->lasting)
         picker->lasting--;
-    learn(picker, ran_ms);
+    update_mean(picker, ran_ms);
     list_remove(&assigned->in_lane);
     assigned->lane->busy--;
     picker_lane_changed(picker, assigned->lane);

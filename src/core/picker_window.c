@@ -248,8 +248,8 @@ static void entry_put_in(struct picker *picker, struct picker_entry *entry) {
 }
 
 /* True if the entry is left to the registry for now. */
-static bool is_turned_away(const struct picker *picker,
-                           struct picker_entry *entry) {
+static bool is_left_to_registry(const struct picker *picker,
+                                struct picker_entry *entry) {
     struct picker_lane *lane = entry->lane;
 
     if (lane->folded && entry_is_beyond(entry, &lane->fold))
@@ -259,8 +259,8 @@ static bool is_turned_away(const struct picker *picker,
 }
 
 /* The entry is in picker->entries and in no heap. */
-static void entry_settle(struct picker *picker, struct picker_entry *entry,
-                         struct wall not_before, struct wall now) {
+static void entry_queue(struct picker *picker, struct picker_entry *entry,
+                        struct wall not_before, struct wall now) {
     if (not_before.ns > now.ns) {
         entry->due = not_before;
         heap_push(&picker->later, entry);
@@ -268,7 +268,7 @@ static void entry_settle(struct picker *picker, struct picker_entry *entry,
     }
     entry->due = WALL_NEVER;
     entry_age(picker, entry, now);
-    if (is_turned_away(picker, entry)) {
+    if (is_left_to_registry(picker, entry)) {
         map_remove(&picker->entries, map_num_key(&entry->num));
         entry_free(entry);
         return;
@@ -287,7 +287,7 @@ void picker_offer(struct picker *picker, const struct picker_job *job,
     picker_forget(picker, job->num);
     entry = entry_new(picker, job);
     map_put(&picker->entries, map_num_key(&entry->num), entry);
-    entry_settle(picker, entry, job->not_before, now);
+    entry_queue(picker, entry, job->not_before, now);
 }
 
 void picker_forget(struct picker *picker, uint64_t num) {
@@ -329,7 +329,7 @@ void picker_window_tick(struct picker *picker, struct wall now) {
     while ((entry = heap_first(&picker->later)) != NULL &&
            entry->due.ns <= now.ns) {
         heap_pop(&picker->later);
-        entry_settle(picker, entry, (struct wall){0}, now);
+        entry_queue(picker, entry, (struct wall){0}, now);
     }
     while ((entry = heap_first(&picker->ageing)) != NULL &&
            entry->due.ns <= now.ns) {
@@ -343,7 +343,7 @@ static bool probes(const struct picker *picker) {
     return picker->limits.age_step_ms > 0 && picker->more;
 }
 
-static bool looks_further(const struct picker *picker) {
+static bool may_search_beyond(const struct picker *picker) {
     return picker->more && picker->open.count == 0 && picker_room(picker) > 0;
 }
 
@@ -364,7 +364,7 @@ struct wall picker_next_time(const struct picker *picker) {
         next = ageing->due;
     if (probes(picker) && picker->next_probe.ns < next.ns)
         next = picker->next_probe;
-    if (looks_further(picker) && picker->next_look.ns < next.ns)
+    if (may_search_beyond(picker) && picker->next_look.ns < next.ns)
         next = picker->next_look;
     return next;
 }
@@ -396,8 +396,8 @@ static void lanes_shrink(struct picker *picker) {
 /* Nothing can be started although there is room: somewhere beyond the bound
  * there may be a job whose lane is free. Searches in steps, so that a long
  * backlog of one busy target does not delay other work. */
-static bool look_further(struct picker *picker, struct wall now) {
-    if (!looks_further(picker) || now.ns < picker->next_look.ns)
+static bool search_beyond(struct picker *picker, struct wall now) {
+    if (!may_search_beyond(picker) || now.ns < picker->next_look.ns)
         return false;
     picker->next_look = wall_add_ms(now, LOOK_MS);
     if (picker->worst.count >= picker->limits.window_max)
@@ -412,7 +412,7 @@ static bool bound_is_low(struct picker *picker, struct wall now) {
         return false;
     if (count <= max / 4)
         return true;
-    return look_further(picker, now);
+    return search_beyond(picker, now);
 }
 
 /* Keep this short: the next start waits for it. */

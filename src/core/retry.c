@@ -131,8 +131,8 @@ static bool failed_again(const struct question *q, struct wall *ret_when) {
     return true;
 }
 
-static struct retry_verdict ended_badly(const struct question *q,
-                                        const char *reason) {
+static struct retry_verdict retry_or_fail(const struct question *q,
+                                          const char *reason) {
     struct wall when;
     struct retry_verdict v;
 
@@ -237,7 +237,7 @@ static struct retry_verdict by_exit(const struct question *q) {
 
     if (end->signal != 0) {
         snprintf(reason, sizeof(reason), "signal-%d", end->signal);
-        return ended_badly(q, reason);
+        return retry_or_fail(q, reason);
     }
     switch (end->exit_code) {
     case 0:
@@ -256,9 +256,9 @@ static struct retry_verdict by_exit(const struct question *q) {
     }
     default:
         if (end->exit_code < 0)
-            return ended_badly(q, "failed");
+            return retry_or_fail(q, "failed");
         snprintf(reason, sizeof(reason), "exit-%d", end->exit_code);
-        return ended_badly(q, reason);
+        return retry_or_fail(q, reason);
     }
 }
 
@@ -288,14 +288,14 @@ static struct retry_verdict by_status(const struct question *q) {
         v.fails = 1;
         return v;
     case RETRY_STATUS_UNREADABLE:
-        v = ended_badly(q, "failed");
+        v = retry_or_fail(q, "failed");
         say(&v, "its status line cannot be parsed");
         return v;
     case RETRY_STATUS_BACKOFF:
     case RETRY_STATUS_NONE:
         break;
     }
-    return ended_badly(q, "failed");
+    return retry_or_fail(q, "failed");
 }
 
 static struct retry_verdict after_run(const struct question *q) {
@@ -306,7 +306,7 @@ static struct retry_verdict after_run(const struct question *q) {
     if (end->killer == RETRY_STOP)
         return stopped(q);
     if (end->timed_out)
-        return ended_badly(q, "timeout");
+        return retry_or_fail(q, "timeout");
     return by_exit(q);
 }
 

@@ -110,8 +110,8 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
  */
 
 /* "C2: why" with the id of one of the sets; else {0}. */
-static struct span blamed(const struct retry_carried *sets, size_t count,
-                          struct span said, struct span *ret_why) {
+static struct span find_culprit(const struct retry_carried *sets, size_t count,
+                                struct span said, struct span *ret_why) {
     struct span id, rest = said;
     if (!span_cut(&rest, ':', &id) || rest.p == NULL)
         return (struct span){0};
@@ -159,16 +159,16 @@ static struct span cancelled_one(const struct retry_carried *sets,
     return sets[0].id;
 }
 
-/* `guilty` kept all the sets from landing. */
+/* `culprit` kept all the sets from landing. */
 static void fail_for(struct retry_verdict *own, const char *reason,
-                     struct span id, struct span guilty, struct span why) {
+                     struct span id, struct span culprit, struct span why) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    if (span_equal(guilty, id)) {
+    if (span_equal(culprit, id)) {
         say(own, reason, why);
         return;
     }
     text_addf(&text, "did not land: %s: %.*s", reason, (int)why.len, why.p);
-    fail_with(own, guilty, text_string(&text));
+    fail_with(own, culprit, text_string(&text));
 }
 
 struct retry_verdict retry_of_carried(const struct retry_carried *sets,
@@ -187,7 +187,7 @@ struct retry_verdict retry_of_carried(const struct retry_carried *sets,
         own.to = STATE_PENDING; /* until that rollback is over */
         say(&own, REASON_RETURNED, SPAN(""));
     } else if (whole->to == STATE_FAILED) {
-        struct span why, id = blamed(sets, count, said, &why);
+        struct span why, id = find_culprit(sets, count, said, &why);
         if (id.len > 0)
             fail_for(&own, whole->reason, set->id, id, why);
     }

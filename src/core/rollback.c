@@ -157,13 +157,13 @@ find_stranger(const struct rollback *rollback, size_t count,
     return NULL;
 }
 
-static void report_stranger(const struct rollback_member *stranger,
-                            struct span target, struct text *detail) {
-    const struct rollback_node *node = &stranger->node;
+static void report_wrong_member(const struct rollback_member *wrong,
+                                struct span target, struct text *detail) {
+    const struct rollback_node *node = &wrong->node;
     if (!job_kind_has(node->kind, JOB_CAN_BE_ROLLED_BACK))
         text_addf(detail, "'%.*s' is a %s: only change sets can be rolled back",
                   (int)node->id.len, node->id.p, job_kind_word(node->kind));
-    else if (stranger->from == WALK_START)
+    else if (wrong->from == WALK_START)
         text_addf(detail,
                   "'%.*s' belongs to target '%.*s', this rollback to '%.*s': "
                   "submit a rollback for each target",
@@ -233,15 +233,15 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
     if (target.len == 0 && decision->count > 0)
         target = rollback->members[0].node.target;
     count_members(rollback, decision);
-    const struct rollback_member *stranger =
+    const struct rollback_member *wrong =
         find_stranger(rollback, decision->count, target);
     if (rollback->unknown.p != NULL) {
         decision->verdict = ROLLBACK_UNKNOWN;
         text_addf(&detail, "no job '%.*s'", (int)rollback->unknown.len,
                   rollback->unknown.p);
-    } else if (stranger) {
+    } else if (wrong) {
         decision->verdict = ROLLBACK_TARGET;
-        report_stranger(stranger, target, &detail);
+        report_wrong_member(wrong, target, &detail);
     } else if (decision->reverts + decision->abandons + decision->stops == 0) {
         decision->verdict = ROLLBACK_NOTHING;
         report_nothing(rollback, decision->count, &detail);

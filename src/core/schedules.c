@@ -217,7 +217,7 @@ void schedules_zone(struct schedules *schedules, struct schedule *schedule,
 }
 
 /* The clock went back. */
-static void go_back(struct schedules *schedules, int64_t system_s) {
+static void reset_to(struct schedules *schedules, int64_t system_s) {
     LIST_EACH (&schedules->all, link) {
         struct schedule *schedule = LIST_OF(link, struct schedule, link);
         schedule->lost_s = less_of(schedule->lost_s, system_s);
@@ -241,7 +241,7 @@ struct schedules_disturbance schedules_tick(struct schedules *schedules,
         .clock_shift_s = system_s - schedules->system_s - passed_s,
     };
     if (system_s < schedules->system_s)
-        go_back(schedules, system_s);
+        reset_to(schedules, system_s);
     schedules->system_s = system_s;
     schedules->boot_s = boot_s;
     return disturbance;
@@ -322,9 +322,9 @@ static enum schedule_reason judge(const struct schedule *schedule,
 
 /* Everything that shares the fate is skipped at once: a year costs no more than
  * a minute. */
-static void leave_out(const struct schedules *schedules,
-                      struct schedule *schedule,
-                      struct schedule_decision *decision) {
+static void skip_all(const struct schedules *schedules,
+                     struct schedule *schedule,
+                     struct schedule_decision *decision) {
     int64_t end = fate_until(schedules, schedule, decision->reason);
     const struct repeat *repeat = &schedule->rule.repeat;
     if (end == decision->at ||
@@ -359,7 +359,7 @@ bool schedules_decide(struct schedules *schedules,
         .from = schedule->recorded,
     };
     if (!ret_decision->fires)
-        leave_out(schedules, schedule, ret_decision);
+        skip_all(schedules, schedule, ret_decision);
     heap_remove(&schedules->heap, schedule);
     schedule->rests = true;
     schedule->now.high_s = ret_decision->until;

@@ -121,7 +121,7 @@ static bool give_calendar(const struct line *line, struct cron_crontab *crontab,
 }
 
 /* True if one of the months has one of the days. */
-static bool days_come(const struct line *line) {
+static bool has_valid_day(const struct line *line) {
     for (uint32_t month = 1; month <= 12; month++)
         if ((line->masks[MONTH] >> month & 1) != 0 &&
             (line->masks[DAY] &
@@ -137,7 +137,7 @@ bool crontab_give_items(const struct line *line, struct cron_crontab *ret) {
     bool days = line->masks[DAY] != full_mask(DAY);
     bool weekdays = line->masks[WEEKDAY] != full_mask(WEEKDAY);
     bool either = !line->stars[DAY] && !line->stars[WEEKDAY];
-    bool come = days_come(line);
+    bool come = has_valid_day(line);
 
     if (!come && !(either && weekdays))
         return WRONG(line, line->starts[DAY],

@@ -386,8 +386,8 @@ static void explain_fixes(struct words *words, const struct cron_item *item) {
               repeats[item->repeat]);
 }
 
-static void explain_patience(struct words *words,
-                             const struct cron_item *item) {
+static void explain_max_shift(struct words *words,
+                              const struct cron_item *item) {
     if (item->max_shift_s < 0)
         return;
     words_add(words,
@@ -403,7 +403,7 @@ size_t cron_item_explain(const struct cron_item *item, char *buffer,
     words_init(&words, buffer, bytes);
     if (item->is_epoch) {
         explain_epoch(&words, &item->epoch);
-        explain_patience(&words, item);
+        explain_max_shift(&words, item);
         return words.len;
     }
     add_time(&words, item);
@@ -412,6 +412,6 @@ size_t cron_item_explain(const struct cron_item *item, char *buffer,
     add_years(&words, item);
     add_excepted(&words, item);
     explain_fixes(&words, item);
-    explain_patience(&words, item);
+    explain_max_shift(&words, item);
     return words.len;
 }

@@ -47,9 +47,9 @@ static int64_t behind(const struct stretch *stretch,
     return at > stretch->end ? stretch->end : at;
 }
 
-static bool came_before(const struct cron_zone *zone,
-                        const struct stretch *stretch, int64_t label,
-                        int64_t at, int64_t *ret_cursor) {
+static bool occurs_earlier(const struct cron_zone *zone,
+                           const struct stretch *stretch, int64_t label,
+                           int64_t at, int64_t *ret_cursor) {
     struct stretch other = *stretch;
 
     while (other.start > at - zone->span_s) {
@@ -62,9 +62,9 @@ static bool came_before(const struct cron_zone *zone,
     return false;
 }
 
-static bool comes_again(const struct cron_zone *zone,
-                        const struct stretch *stretch, int64_t label,
-                        int64_t at, int64_t *ret_cursor) {
+static bool occurs_later(const struct cron_zone *zone,
+                         const struct stretch *stretch, int64_t label,
+                         int64_t at, int64_t *ret_cursor) {
     struct stretch other = *stretch;
 
     while (other.end <= at + zone->span_s) {
@@ -79,17 +79,17 @@ static bool comes_again(const struct cron_zone *zone,
 
 /* True if this label occurs at several instants and the item fires at
  * another one of them. */
-static bool is_left_out(const struct cron_item *item,
-                        const struct cron_zone *zone,
-                        const struct stretch *stretch, int64_t label,
-                        int64_t at, int64_t *ret_cursor) {
+static bool fires_elsewhere(const struct cron_item *item,
+                            const struct cron_zone *zone,
+                            const struct stretch *stretch, int64_t label,
+                            int64_t at, int64_t *ret_cursor) {
     switch (item->repeat) {
     case REPEAT_BOTH:
         return false;
     case REPEAT_EARLY:
-        return came_before(zone, stretch, label, at, ret_cursor);
+        return occurs_earlier(zone, stretch, label, at, ret_cursor);
     case REPEAT_LATE:
-        return comes_again(zone, stretch, label, at, ret_cursor);
+        return occurs_later(zone, stretch, label, at, ret_cursor);
     }
     return false;
 }
@@ -142,7 +142,7 @@ static bool next_in_zone(const struct cron_item *item,
             bool near = at <= stretch->start + zone->span_s ||
                         at >= stretch->end - zone->span_s;
             if (!near ||
-                !is_left_out(item, zone, stretch, label, at, &cursor)) {
+                !fires_elsewhere(item, zone, stretch, label, at, &cursor)) {
                 *ret_at = at;
                 return true;
             }
@@ -275,9 +275,9 @@ enum cron_found cron_prev(const struct cron_item *item,
 /* ---- counting ------------------------------------------------------------ */
 
 /* In the middle of a stretch each label occurs exactly once. */
-static bool calm(const struct cron_zone *zone, const struct stretch *stretch,
-                 int64_t from, int64_t until, int64_t *ret_start,
-                 int64_t *ret_end) {
+static bool single_range(const struct cron_zone *zone,
+                         const struct stretch *stretch, int64_t from,
+                         int64_t until, int64_t *ret_start, int64_t *ret_end) {
     int64_t start =
         stretch->start == INT64_MIN ? from : stretch->start + zone->span_s + 1;
     int64_t end =
@@ -312,7 +312,7 @@ static uint64_t count_in_zone(const struct cron_item *item,
     while (from < until) {
         struct stretch stretch = zone_stretch(zone, from);
         int64_t start, end;
-        if (!calm(zone, &stretch, from, until, &start, &end)) {
+        if (!single_range(zone, &stretch, from, until, &start, &end)) {
             end = stretch.end < until ? stretch.end : until;
             count += walk(item, zone, from, end);
         } else {

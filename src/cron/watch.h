@@ -40,7 +40,7 @@ struct tick {
     int64_t system_s, monotonic_s;
     /* Up to here the zone moved over the labels. */
     int64_t lost_until;
-    struct cron_tick told;
+    struct cron_tick reported;
 };
 
 struct cron_watch {

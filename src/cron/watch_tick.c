@@ -29,11 +29,11 @@ static void measure_clocks(const struct cron_watch *watch, struct tick *tick) {
          * unless that is impossible. */
         passed = more_of(advance, 0);
     } else if (passed < 0) {
-        tick->told.monotonic_went_back = true;
+        tick->reported.monotonic_went_back = true;
         passed = 0;
     }
-    tick->told.passed_s = passed;
-    tick->told.clock_shift_s = advance - passed;
+    tick->reported.passed_s = passed;
+    tick->reported.clock_shift_s = advance - passed;
 }
 
 /* The instant up to which an item has handled everything. */
@@ -47,8 +47,8 @@ static int64_t reach_of(const struct cron_watch *watch,
 
 /* Everything up to `high` is handled; time stands at the tick. A `high`
  * nearer than max_shift is waited for, a farther one is forgotten. */
-static void settle(const struct cron_watch *watch, struct watched *watched,
-                   int64_t high) {
+static void recompute(const struct cron_watch *watch, struct watched *watched,
+                      int64_t high) {
     int64_t depth = high - watch->tick.system_s;
 
     watched->behind = watched->fresh = false;
@@ -61,16 +61,16 @@ static void settle(const struct cron_watch *watch, struct watched *watched,
         high == INT64_MAX ? AT_NEVER : watch_search(watch, watched, high + 1);
 }
 
-static void settle_all(struct cron_watch *watch, bool zone_changed) {
+static void recompute_all(struct cron_watch *watch, bool zone_changed) {
     bool back = watch->tick.system_s < watch->system_s;
 
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = watch->heap[i];
         int64_t high = reach_of(watch, watched);
         if (zone_changed && !watched->item->is_epoch && !watched->fresh)
-            settle(watch, watched, high - watch->tick.told.zone_shift_s);
+            recompute(watch, watched, high - watch->tick.reported.zone_shift_s);
         else if (back || watch->restored)
-            settle(watch, watched, high);
+            recompute(watch, watched, high);
     }
     watch_sift_all(watch);
 }
@@ -95,14 +95,14 @@ static bool change_zone(struct cron_watch *watch) {
         cron_zone_unref(old);
         return false;
     }
-    tick->told.zone_shift_s =
+    tick->reported.zone_shift_s =
         cron_zone_offset_s(watch_zone(watch), watch->system_s) -
         watch->offset_s;
-    tick->told.rule_shift_s =
+    tick->reported.rule_shift_s =
         known ? cron_zone_offset_s(watch_zone(watch), tick->system_s) -
                     cron_zone_offset_s(old == NULL ? &zone_utc : old,
                                        tick->system_s)
-              : tick->told.zone_shift_s;
+              : tick->reported.zone_shift_s;
     cron_zone_unref(old);
     return true;
 }
@@ -136,12 +136,13 @@ static void begin(struct cron_watch *watch, int64_t system_s,
     }
     measure_clocks(watch, tick);
     zone_changed = change_zone(watch);
-    tick->lost_until = tick->told.zone_shift_s > 0
-                           ? less_of(watch->system_s,
-                                     watch->system_s + tick->told.clock_shift_s)
-                           : INT64_MIN;
+    tick->lost_until =
+        tick->reported.zone_shift_s > 0
+            ? less_of(watch->system_s,
+                      watch->system_s + tick->reported.clock_shift_s)
+            : INT64_MIN;
     if (zone_changed || watch->restored || system_s < watch->system_s)
-        settle_all(watch, zone_changed);
+        recompute_all(watch, zone_changed);
     watch->restored = false;
 }
 
@@ -155,8 +156,8 @@ static void end(struct cron_watch *watch) {
 /* ---- events -------------------------------------------------------------- */
 
 /* How late an event of the item may be and still fire. */
-static int64_t patience_of(const struct cron_watch *watch,
-                           const struct watched *watched) {
+static int64_t max_shift_of(const struct cron_watch *watch,
+                            const struct watched *watched) {
     return more_of(watched->item->max_shift_s, watch->options.poll_s);
 }
 
@@ -167,18 +168,18 @@ static bool is_lost(const struct cron_watch *watch,
 
 static enum cron_event_kind kind_of(const struct cron_watch *watch,
                                     const struct watched *watched, int64_t at) {
-    const struct cron_tick *told = &watch->tick.told;
+    const struct cron_tick *reported = &watch->tick.reported;
     int64_t late = watch->tick.system_s - at;
 
     if (at <= watched->high)
         return CRON_SUPPRESSED_REPEAT;
     if (is_lost(watch, watched, at))
-        return told->zone_shift_s + told->clock_shift_s <=
+        return reported->zone_shift_s + reported->clock_shift_s <=
                            watched->item->max_shift_s &&
-                       told->passed_s <= patience_of(watch, watched)
+                       reported->passed_s <= max_shift_of(watch, watched)
                    ? CRON_TZ_UNSKIPPED
                    : CRON_SKIPPED;
-    if (late > patience_of(watch, watched))
+    if (late > max_shift_of(watch, watched))
         return CRON_SKIPPED;
     return late <= watch->options.poll_s ? CRON_ON_TIME : CRON_LATE;
 }
@@ -190,7 +191,7 @@ static int64_t skipped_until(const struct cron_watch *watch,
         return at;
     if (is_lost(watch, watched, at))
         return watch->tick.lost_until;
-    return watch->tick.system_s - patience_of(watch, watched) - 1;
+    return watch->tick.system_s - max_shift_of(watch, watched) - 1;
 }
 
 static struct cron_event take_event(struct cron_watch *watch,
@@ -234,10 +235,10 @@ size_t watch_tick(struct cron_watch *watch, int64_t system_s,
         begin(watch, system_s, monotonic_s);
     while (count < most && is_due(watch))
         events[count++] = take_event(watch, watch->heap[0]);
-    watch->tick.told.more = is_due(watch);
+    watch->tick.reported.more = is_due(watch);
     if (ret_tick != NULL)
-        *ret_tick = watch->tick.told;
-    if (!watch->tick.told.more)
+        *ret_tick = watch->tick.reported;
+    if (!watch->tick.reported.more)
         end(watch);
     return count;
 }

@@ -75,8 +75,8 @@ static bool commit_next(struct git_pipe *pipe, char **buffer, size_t *room,
     return err_set(err, ERR_INTERNAL, "cannot read what git rev-list prints");
 }
 
-static bool is_the_set(const struct history_commit *commit, struct span csid,
-                       struct span sum) {
+static bool is_commit_of(const struct history_commit *commit, struct span csid,
+                         struct span sum) {
     return span_equal(commit->csid, csid) && span_equal(commit->sum, sum);
 }
 
@@ -148,7 +148,7 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
             return false;
         if (!more)
             return true;
-        if (is_the_set(&commit, csid, sum)) {
+        if (is_commit_of(&commit, csid, sum)) {
             memcpy(ret_oid, commit.oid, OID_BYTES);
             return true;
         }

@@ -351,7 +351,7 @@ static bool start_parse(struct span text, const char *dir,
            read_record(&reading, record, value, self);
 }
 
-static const char *or_else(const char *string, const char *otherwise) {
+static const char *string_or(const char *string, const char *otherwise) {
     return string != NULL ? string : otherwise;
 }
 
@@ -387,8 +387,8 @@ static void set_complete(struct land_start *set,
 }
 
 static bool set_check(struct land_start *set, struct err *err) {
-    set->class = or_else(set->class, set_class_name(SET_DC));
-    set->submitter = or_else(set->submitter, unknown);
+    set->class = string_or(set->class, set_class_name(SET_DC));
+    set->submitter = string_or(set->submitter, unknown);
     return set->probe || set->tarball != NULL ||
            err_set(err, ERR_DATA, "'tarball' is missing");
 }
@@ -401,9 +401,9 @@ bool land_start_parse(struct span text, const char *dir, struct arena *arena,
         !target_check(start->git, start->branch, start->command, err) ||
         !set_check(start, err))
         return false;
-    start->committer = or_else(start->committer, ourselves);
+    start->committer = string_or(start->committer, ourselves);
     start->target =
-        or_else(start->target, or_else(start->branch, start->command));
+        string_or(start->target, string_or(start->branch, start->command));
     if (start->command != NULL && start->other_count > 0)
         return err_set(err, ERR_DATA,
                        "a target with a command takes one set at a time");
@@ -427,10 +427,10 @@ bool land_start_parse_revert(struct span text, const char *dir,
     if (!start_parse(text, dir, &revert_record, arena, start, err) ||
         !target_check(start->git, start->branch, start->command, err))
         return false;
-    start->committer = or_else(start->committer, ourselves);
-    start->submitter = or_else(start->submitter, unknown);
+    start->committer = string_or(start->committer, ourselves);
+    start->submitter = string_or(start->submitter, unknown);
     start->target =
-        or_else(start->target, or_else(start->branch, start->command));
+        string_or(start->target, string_or(start->branch, start->command));
     return true;
 }
 

@@ -111,7 +111,7 @@ static struct lines lines_of_items(struct pack *pack, bool deleted) {
     return lines;
 }
 
-static struct span said_or(const char *said, struct span otherwise) {
+static struct span option_or(const char *said, struct span otherwise) {
     return said != NULL ? span_of(said) : otherwise;
 }
 
@@ -156,9 +156,9 @@ static bool meta_fill(struct pack *pack, struct err *err) {
         lines_of(&pack->arena, options->depends, options->depends_count);
     meta->supersedes = span_of(options->supersedes);
     meta->group = group_of(pack);
-    meta->author = said_or(options->author, pack->source.author);
+    meta->author = option_or(options->author, pack->source.author);
     meta->date = pack->source.date;
-    meta->message = said_or(options->message, pack->source.message);
+    meta->message = option_or(options->message, pack->source.message);
     meta->rb_limit = options->rb_limit;
     if (!options->rollback && meta->files.count + meta->deleted.count == 0)
         return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",

@@ -157,8 +157,8 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
 /* HEAD.lock is empty, so it does not show its owner. But if HEAD refers to the
  * branch, git makes it before the branch's own lock and keeps both until the
  * end: while that one exists and is ours, so is HEAD.lock. */
-static bool head_went_with(const struct git *git, const char *branch,
-                           const struct stat *st) {
+static bool head_lock_is_ours(const struct git *git, const char *branch,
+                              const struct stat *st) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     CLEANUP(text_clear) struct text want = TEXT_INIT;
     char head[PATH_MAX] = "";
@@ -225,7 +225,7 @@ static bool locks_look(const struct git *git, const char *branch,
         it->ours =
             it->exists && (lock_is_ours(note, lock, &st) ||
                            (i == LOCK_HEAD && ret_standing[LOCK_BRANCH].ours &&
-                            head_went_with(git, branch, &st)));
+                            head_lock_is_ours(git, branch, &st)));
         too_young |= it->exists && !it->ours && lock_may_be_ours(note, &st);
     }
     return too_young;
@@ -306,8 +306,8 @@ static bool locks_gone(const struct note *note) {
 }
 
 /* git fsyncs the file of the ref, but not the directories above it. */
-static bool ref_settle(const struct git *git, const char *branch,
-                       struct err *err) {
+static bool sync_ref_dirs(const struct git *git, const char *branch,
+                          struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     text_addf(&path, "%s/refs/heads/%s", git->dir, branch);
     size_t least = strlen(git->dir) + strlen("/refs/");
@@ -419,7 +419,7 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
                             GIT_SHIELDED, &pipe, err) &&
               ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED)
-        ok = ref_settle(git, branch, err);
+        ok = sync_ref_dirs(git, branch, err);
     git_pipe_drop(&pipe);
     /* A git that exited has removed its locks, if it could. After one that was
      * killed only the note shows whose they are; a later attempt decides the

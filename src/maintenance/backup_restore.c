@@ -254,7 +254,7 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
 }
 
 /* Removes leftovers of this or an earlier attempt; a missing file is fine. */
-static bool clear_away(const char *path, struct err *err) {
+static bool remove_leftovers(const char *path, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(fd_close)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -295,7 +295,7 @@ bool backup_restore(const char *file, const char *path,
     if (!is_free(path, err))
         return false;
     text_addf(&part, "%s.restore", path);
-    if (!clear_away(part.p, err))
+    if (!remove_leftovers(part.p, err))
         return false;
     bool ok = unpack(fd, part.p, roles, ret_report, err);
     if (!ok)
@@ -304,6 +304,6 @@ bool backup_restore(const char *file, const char *path,
     if (ok && renameat2(AT_FDCWD, part.p, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
         ok = err_errno(err, errno, "cannot rename the base to '%s'", path);
     if (!ok)
-        (void)clear_away(part.p, NULL);
+        (void)remove_leftovers(part.p, NULL);
     return ok;
 }

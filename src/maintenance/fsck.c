@@ -139,10 +139,10 @@ static bool check_moving(struct base *base, const struct job *job,
 /* Between reading the row and looking at the files a role may have moved them:
  * a mismatch is a problem only if it is not resolved in a moment. `job` is then
  * as it was read when everything matched. */
-static bool is_well_soon(struct base *base, struct job *job,
-                         struct arena *arena, unsigned *looks,
-                         struct fsck_report *report, bool *ret_well,
-                         struct err *err) {
+static bool becomes_consistent(struct base *base, struct job *job,
+                               struct arena *arena, unsigned *looks,
+                               struct fsck_report *report, bool *ret_well,
+                               struct err *err) {
     static const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * NS_PER_MS};
     for (;;) {
         struct fsck_report quiet = {0};
@@ -166,7 +166,7 @@ static bool check_set(struct base *base, const struct job *job, unsigned *looks,
     struct job now = *job;
     bool well = false;
     report->sets++;
-    if (!is_well_soon(base, &now, &arena, looks, report, &well, err) ||
+    if (!becomes_consistent(base, &now, &arena, looks, report, &well, err) ||
         (!well && !check_moving(base, &now, report, err)))
         return false;
     if (!now.stale)

@@ -434,7 +434,7 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
 }
 
 /* True if the registry holds data that no file has. */
-static bool tells_more(struct store *store, struct arena *arena) {
+static bool has_unique_data(struct store *store, struct arena *arena) {
     struct store_list list = {.kinds = ~job_kinds_with(JOB_HAS_FILE),
                               .limit = 1};
     struct span *names, *values;
@@ -459,7 +459,7 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
     text_addf(&path, "%s/" BASE_REGISTRY, base->path);
     if (!store_sqlite_open(path.p, &options, &store, NULL))
         return true;
-    bool more = store_verify(store, NULL) && tells_more(store, &arena);
+    bool more = store_verify(store, NULL) && has_unique_data(store, &arena);
     store_close(store);
     return !more ||
            err_set(err, ERR_REFUSED,

@@ -19,7 +19,7 @@ enum {
     SLACK_S = 3600      /* our clock may have been set back */
 };
 
-struct hearing {
+struct branch_scan {
     struct rebuild *rebuild;
     const struct config_target *target;
     struct wall oldest; /* earliest admission of a finished rollback */
@@ -90,12 +90,13 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
 
 /* The commit of `rb` says that this set was put out of effect by `by`, or back
  * in effect (empty). */
-static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
-                      struct span id, struct span by) {
+static void take_effect_change(struct rebuild *rebuild,
+                               const struct found_set *rb, struct span id,
+                               struct span by) {
     struct found_set *set = map_get(&rebuild->sets, id);
-    if (set == NULL || set->is_spoken_of)
+    if (set == NULL || set->is_mentioned)
         return;
-    set->is_spoken_of = true;
+    set->is_mentioned = true;
     if (set->record.job.state != STATE_DONE || knows(set, rb, &rebuild->arena))
         return;
     fsck_problem(rebuild->report,
@@ -106,29 +107,32 @@ static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
     add_event(rebuild, set, by, rb->id);
 }
 
-static bool hear_commit(void *ctx, const struct history_commit *commit) {
-    struct hearing *hearing = ctx;
+static bool take_commit(void *ctx, const struct history_commit *commit) {
+    struct branch_scan *branch_scan = ctx;
     struct found_set *maker =
-        commit->csid.len > 0 ? map_get(&hearing->rebuild->sets, commit->csid)
-                             : NULL;
-    bool before = wall_s(commit->committed) < wall_s(hearing->oldest) - SLACK_S;
-    hearing->old = before ? hearing->old + 1 : 0;
+        commit->csid.len > 0
+            ? map_get(&branch_scan->rebuild->sets, commit->csid)
+            : NULL;
+    bool before =
+        wall_s(commit->committed) < wall_s(branch_scan->oldest) - SLACK_S;
+    branch_scan->old = before ? branch_scan->old + 1 : 0;
     if (maker != NULL && is_by(commit, maker)) {
         struct span rest = commit->trailers, by = maker->id, id;
         bool in;
-        maker->is_spoken_of = true;
-        while (is_over(maker, hearing->target) &&
+        maker->is_mentioned = true;
+        while (is_over(maker, branch_scan->target) &&
                history_effect(&rest, &in, &id)) {
-            hear_turn(hearing->rebuild, maker, id, in ? SPAN("") : by);
+            take_effect_change(branch_scan->rebuild, maker, id,
+                               in ? SPAN("") : by);
             by = id;
         }
     }
-    return hearing->old < OLD_IN_A_ROW;
+    return branch_scan->old < OLD_IN_A_ROW;
 }
 
-static bool hear_branch(struct hearing *hearing, struct err *err) {
-    struct rebuild *rebuild = hearing->rebuild;
-    const struct config_target *target = hearing->target;
+static bool read_branch(struct branch_scan *branch_scan, struct err *err) {
+    struct rebuild *rebuild = branch_scan->rebuild;
+    const struct config_target *target = branch_scan->target;
     CLEANUP(text_clear) struct text ref = TEXT_INIT;
     CLEANUP(text_clear) struct text tip = TEXT_INIT;
     struct git git;
@@ -148,7 +152,7 @@ static bool hear_branch(struct hearing *hearing, struct err *err) {
                      (int)target->branch.len, target->branch.p);
     CLEANUP(text_free_string)
     char *oid = span_string(span_trim(text_span(&tip)));
-    ok = ok && history_walk(&git, oid, hear_commit, hearing, err);
+    ok = ok && history_walk(&git, oid, take_commit, branch_scan, err);
     git_close(&git);
     return ok;
 }
@@ -156,23 +160,23 @@ static bool hear_branch(struct hearing *hearing, struct err *err) {
 void rebuild_ask_branches(struct rebuild *rebuild) {
     const struct config *config = &rebuild->base->config;
     for (size_t i = 0; i < config->target_count; i++) {
-        struct hearing hearing = {.rebuild = rebuild,
-                                  .target = &config->targets[i],
-                                  .oldest = WALL_NEVER};
+        struct branch_scan branch_scan = {.rebuild = rebuild,
+                                          .target = &config->targets[i],
+                                          .oldest = WALL_NEVER};
         struct err err = {0};
         for (size_t k = 0; k < rebuild->count; k++) {
             const struct found_set *set = rebuild->order[k];
-            if (is_over(set, hearing.target) &&
-                set->record.job.admitted.ns < hearing.oldest.ns)
-                hearing.oldest = set->record.job.admitted;
+            if (is_over(set, branch_scan.target) &&
+                set->record.job.admitted.ns < branch_scan.oldest.ns)
+                branch_scan.oldest = set->record.job.admitted;
         }
-        if (hearing.oldest.ns == WALL_NEVER.ns ||
-            hearing.target->git.len == 0 || hear_branch(&hearing, &err))
+        if (branch_scan.oldest.ns == WALL_NEVER.ns ||
+            branch_scan.target->git.len == 0 || read_branch(&branch_scan, &err))
             continue;
         fsck_problem(rebuild->report,
                      "cannot read from target '%.*s' what was rolled back; "
                      "using the logs alone: %s",
-                     (int)hearing.target->name.len, hearing.target->name.p,
-                     err.text);
+                     (int)branch_scan.target->name.len,
+                     branch_scan.target->name.p, err.text);
     }
 }

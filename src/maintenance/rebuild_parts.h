@@ -17,7 +17,7 @@ struct found_set {
     enum job_state logged; /* the last state in its log */
     bool lacks_step;       /* its log lacks the step to its directory */
     struct span taken_by; /* the rollback that took it, if no log says so yet */
-    bool is_spoken_of; /* a commit of its branch names it; older ones no longer
+    bool is_mentioned; /* a commit of its branch names it; older ones no longer
                           matter */
 };
 

@@ -166,8 +166,8 @@ static bool remove_tree(int root_fd, const char *name, int wait_ms,
 
 /* Ends one directory under the root if it belongs to an earlier life of ours.
  */
-static bool end_former(int root_fd, const char *name,
-                       const struct former *former, struct err *err) {
+static bool end_previous(int root_fd, const char *name,
+                         const struct former *former, struct err *err) {
     size_t prefix = strlen(former->prefix);
     if (strncmp(name, former->prefix, prefix) != 0)
         return true;
@@ -185,8 +185,8 @@ static bool end_former(int root_fd, const char *name,
     return remove_tree(root_fd, name, former->wait_ms, err);
 }
 
-static bool end_formers(int root_fd, const struct former *former,
-                        struct err *err) {
+static bool end_all_previous(int root_fd, const struct former *former,
+                             struct err *err) {
     int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL) {
@@ -198,7 +198,7 @@ static bool end_formers(int root_fd, const struct former *former,
     bool ok = true;
     struct dirent *entry;
     while (ok && (entry = readdir(dir)) != NULL)
-        ok = end_former(root_fd, entry->d_name, former, err);
+        ok = end_previous(root_fd, entry->d_name, former, err);
     closedir(dir);
     return ok;
 }
@@ -330,7 +330,7 @@ bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
     if (tree->root_fd < 0)
         return err_errno(err, errno, "cannot open cgroup '%s'", root);
     struct former former = {prefix, role, wait_ms};
-    if (end_formers(tree->root_fd, &former, err) &&
+    if (end_all_previous(tree->root_fd, &former, err) &&
         make_tree(tree, root, err)) {
         tree->controllers = enable_controllers(tree);
         return true;

@@ -239,8 +239,8 @@ static bool report_usage(struct guard *guard, struct span body) {
     return true;
 }
 
-static bool tell(struct guard *guard, enum guard_frame_kind kind,
-                 struct span body) {
+static bool dispatch(struct guard *guard, enum guard_frame_kind kind,
+                     struct span body) {
     struct guard_end end;
     if (kind == GUARD_FRAME_USAGE)
         return report_usage(guard, body);
@@ -261,7 +261,7 @@ static void report_frames(struct guard *guard) {
     bool sane = true;
     while (sane && !guard->closing &&
            (found = guard_frame_take(&rest, &kind, &body)) != GUARD_FRAME_NONE)
-        sane = found == GUARD_FRAME_WHOLE && tell(guard, kind, body);
+        sane = found == GUARD_FRAME_WHOLE && dispatch(guard, kind, body);
     if (guard->closing)
         rest.len = 0;
     if (rest.len > 0)

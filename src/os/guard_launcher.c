@@ -239,7 +239,8 @@ static void name_killer(struct guard_life *life, struct guard_end *end) {
 }
 
 /* Stays with the child for a moment, unless there is other work. */
-static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
+static bool wait_for_early_end(struct guard_launcher *launcher,
+                               struct guard_task *task) {
     struct guard_life *life = launcher->life;
     pthread_mutex_lock(&life->lock);
     bool busy = may_start(life) || task->request.signal != 0;
@@ -257,7 +258,7 @@ static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
     return over;
 }
 
-static void hand_over(struct guard_life *life, struct guard_task *task) {
+static void give_to_watch(struct guard_life *life, struct guard_task *task) {
     guard_task_loosen(task);
     list_push(&life->handed, &task->link);
     wake(life);
@@ -291,12 +292,12 @@ static void *launcher_main(void *arg) {
         bool runs = guard_launch(life, launcher, task);
         if (!runs)
             guard_task_finish(task);
-        bool over = !runs || linger(launcher, task);
+        bool over = !runs || wait_for_early_end(launcher, task);
         pthread_mutex_lock(&life->lock);
         if (over)
             guard_life_over(life, task);
         else
-            hand_over(life, task);
+            give_to_watch(life, task);
     }
     pthread_mutex_unlock(&life->lock);
     if (launcher->is_last)

@@ -354,7 +354,7 @@ static bool open_post(struct post *post, struct err *err) {
            err_errno(err, errno, "cannot drop privileges");
 }
 
-static void greet(struct post *post) {
+static void send_ready(struct post *post) {
     const char *tree = post->life.has_cgroup ? post->life.tree.path : NULL;
     char controllers[32];
     cgroup_controllers_format(post->life.tree.controllers, controllers);
@@ -376,7 +376,7 @@ static void refuse(struct post *post, const struct err *err) {
         fprintf(stderr, "pointsman: guard: %s\n", err->text);
 }
 
-static void take_handed(struct post *post) {
+static void take_started_tasks(struct post *post) {
     struct guard_life *life = &post->life;
     for (;;) {
         pthread_mutex_lock(&life->lock);
@@ -493,7 +493,7 @@ static void turn(struct post *post) {
         do_event(post, &events[i]);
     guard_watch_grant(&post->watch);
     guard_watch_due(&post->watch);
-    take_handed(post);
+    take_started_tasks(post);
     report_over(post);
     guard_server_send(&post->server);
     sweep_due(post);
@@ -563,7 +563,7 @@ int guard_main(int argc, char **argv) {
         refuse(post, &err);
         return err_exit_status(err.kind == ERR_NONE ? ERR_CANNOT : err.kind);
     }
-    greet(post);
+    send_ready(post);
     while (!post->server.gone)
         turn(post);
     close_post(post);

@@ -146,7 +146,8 @@ static int64_t stamp_ms(const struct guard_task *task, struct mono now) {
 }
 
 /* Charges the bytes. True if the task is in debt now. */
-static bool pay(struct guard_task *task, struct span bytes, struct mono now) {
+static bool charge(struct guard_task *task, struct span bytes,
+                   struct mono now) {
     if (task->pace.line_ns == 0 || task->exited)
         return false;
     task->read_at = guard_pace_charge(&task->pace, bytes, now);
@@ -169,7 +170,7 @@ enum guard_task_pipe guard_task_read_out(struct guard_task *task,
         struct mono now = clock_mono();
         guard_capture_add(&task->capture, stream, stamp_ms(task, now), buffer,
                           (size_t)n);
-        if (pay(task, span_make(buffer, (size_t)n), now))
+        if (charge(task, span_make(buffer, (size_t)n), now))
             break;
     }
     return GUARD_TASK_PIPE_OPEN;

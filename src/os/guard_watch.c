@@ -97,7 +97,7 @@ static void sample(struct guard_watch *watch, struct guard_task *task) {
 
 /* Everything is reported and closed: passes the task on for reporting its end.
  */
-static void let_go(struct guard_watch *watch, struct guard_task *task) {
+static void finish_task(struct guard_watch *watch, struct guard_task *task) {
     struct guard_life *life = watch->life;
     drop_fd(watch, &task->pidfd);
     drop_fd(watch, &task->out[STAMP_OUT].ours);
@@ -186,7 +186,7 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
     }
     task->end.survivors = !closed || !gone;
     task->end.gone_ns = now.ns - task->began.ns;
-    let_go(watch, task);
+    finish_task(watch, task);
 }
 
 static void pause_out(struct guard_watch *watch, struct guard_task *task) {

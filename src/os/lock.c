@@ -15,7 +15,7 @@
 
 enum { TRIES = 50 };
 
-static bool still_means(int dir, const char *name, int fd) {
+static bool is_same_file(int dir, const char *name, int fd) {
     struct stat held, named;
     return fstat(fd, &held) == 0 &&
            fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -52,7 +52,7 @@ bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
             if (errno != EINTR)
                 return err_errno(err, errno, "cannot lock '%s'", name);
         }
-        if (still_means(dir, name, fd)) {
+        if (is_same_file(dir, name, fd)) {
             *ret_fd = take_fd(&fd);
             return true;
         }
@@ -83,8 +83,8 @@ static pid_t read_pid(int dir, const char *name) {
 
 /* A process that only checks the lock holds it for a moment. A real holder has
  * written its pid. */
-static bool take_patiently(int dir, const char *name, int *ret_fd,
-                           struct err *err) {
+static bool take_with_retries(int dir, const char *name, int *ret_fd,
+                              struct err *err) {
     const struct timespec between = {.tv_nsec = 10 * NS_PER_MS};
     for (int i = 0; i < TRIES; i++) {
         if (!lock_take(dir, name, LOCK_EXCLUSIVE, true, false, ret_fd, err))
@@ -101,7 +101,7 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                         struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     char number[32];
-    if (!take_patiently(dir, name, &fd, err))
+    if (!take_with_retries(dir, name, &fd, err))
         return false;
     if (fd < 0) {
         pid_t pid = read_pid(dir, name);

@@ -48,7 +48,7 @@ bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err) {
 }
 
 /* A name left by a dead listener refuses connections. */
-static bool clear_away(int dir, const char *name, struct err *err) {
+static bool remove_stale(int dir, const char *name, struct err *err) {
     struct stat st;
     bool there;
     if (!dir_stat(dir, name, &st, &there, err))
@@ -69,7 +69,7 @@ bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
                  int *ret_fd, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     struct sockaddr_un at;
-    if (!address(dir, name, &at, err) || !clear_away(dir, name, err))
+    if (!address(dir, name, &at, err) || !remove_stale(dir, name, err))
         return false;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

@@ -206,9 +206,10 @@ static bool answer(struct asking *asking,
 /* ---- restored sets ------------------------------------------------------- */
 
 /* True if the set, or a set that supersedes it (O10), will be in effect. */
-static bool will_serve(struct asking *asking,
-                       const struct rollback_effects *effects, struct span id,
-                       unsigned depth, bool *ret_serves, struct err *err) {
+static bool will_be_in_effect(struct asking *asking,
+                              const struct rollback_effects *effects,
+                              struct span id, unsigned depth, bool *ret_serves,
+                              struct err *err) {
     enum { CHAIN_MAX = 64 };
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_edge_to *edges;
@@ -227,8 +228,8 @@ static bool will_serve(struct asking *asking,
         return false;
     for (size_t i = 0; i < count && !*ret_serves; i++)
         if (edges[i].kind == EDGE_SUPERSEDES &&
-            !will_serve(asking, effects, edges[i].id, depth + 1, ret_serves,
-                        err))
+            !will_be_in_effect(asking, effects, edges[i].id, depth + 1,
+                               ret_serves, err))
             return false;
     return true;
 }
@@ -246,7 +247,7 @@ static bool check_needs(struct asking *asking,
     for (size_t i = 0; i < count && serves; i++) {
         if (edges[i].kind != EDGE_DEPENDENCY)
             continue;
-        if (!will_serve(asking, effects, edges[i].to, 0, &serves, err))
+        if (!will_be_in_effect(asking, effects, edges[i].to, 0, &serves, err))
             return false;
         if (!serves)
             rollback_add_lack(asking->plan->rollback,
@@ -335,8 +336,8 @@ static bool read_primaries(struct store *store, const struct job *rb,
     return true;
 }
 
-static bool read_wishes(const struct job *rb, struct rollback_plan *plan,
-                        struct err *err) {
+static bool read_options(const struct job *rb, struct rollback_plan *plan,
+                         struct err *err) {
     struct meta meta;
     if (!read_meta(rb, &plan->arena, &meta, err))
         return false;
@@ -369,7 +370,7 @@ bool rollback_plan_make(struct store *store, const struct job *rb,
                             .entries = entries,
                             .entry_count = entry_count};
     return read_primaries(store, rb, ret_rollback_plan, err) &&
-           read_wishes(rb, ret_rollback_plan, err) && ask_all(&asking, err);
+           read_options(rb, ret_rollback_plan, err) && ask_all(&asking, err);
 }
 
 bool rollback_plan_preview(struct store *store, const struct span *ids,

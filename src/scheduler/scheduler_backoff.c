@@ -52,7 +52,7 @@ static void due_take(struct scheduler *scheduler, const struct job *job) {
 
 /* Soonest first is not the order of the jobs: if there are too many, the most
  * urgent may be offered only later. They are then read in their order, once. */
-static void crowd_came(struct scheduler *scheduler, bool crowd) {
+static void due_crowd_set(struct scheduler *scheduler, bool crowd) {
     if (crowd && !scheduler->due_crowd)
         picker_restart(scheduler->picker);
     scheduler->due_crowd = crowd;
@@ -69,7 +69,7 @@ static void due_take_all(struct scheduler *scheduler, const struct job *jobs,
         due_take(scheduler, &jobs[i]);
     }
     scheduler->due_at = next;
-    crowd_came(scheduler, next.ns <= scheduler->now.ns);
+    due_crowd_set(scheduler, next.ns <= scheduler->now.ns);
 }
 
 void scheduler_backoff_offer(struct scheduler *scheduler) {

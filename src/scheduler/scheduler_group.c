@@ -27,8 +27,8 @@ static struct span group_of(const struct job_edge *edges, size_t count) {
 }
 
 /* Members that ended without landing before this start. */
-static void tell_ended(struct scheduler *scheduler, struct span target,
-                       struct span group) {
+static void report_ended_members(struct scheduler *scheduler,
+                                 struct span target, struct span group) {
     struct arena arena = ARENA_INIT;
     struct store_edge_to *edges;
     size_t count;
@@ -81,7 +81,7 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .need_count = need_count};
     groups_join(scheduler->groups, &entry);
     if (!known)
-        tell_ended(scheduler, job->target, group);
+        report_ended_members(scheduler, job->target, group);
     arena_clear(&arena);
 }
 

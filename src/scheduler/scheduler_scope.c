@@ -54,8 +54,8 @@ void scheduler_scope_open(struct scheduler *scheduler, uint64_t num) {
     report_to_watchers(scheduler, scope);
 }
 
-static void leave_for_good(struct scheduler *scheduler, const struct job *job,
-                           struct wall at) {
+static void end_member(struct scheduler *scheduler, const struct job *job,
+                       struct wall at) {
     struct store_event event = {.num = job->num,
                                 .id = job->id,
                                 .from = STATE_ABANDONED,
@@ -81,7 +81,7 @@ void scheduler_scope_close(struct scheduler *scheduler, struct wall at) {
                        &err))
             scheduler_log_read_failure("the row", scope.entries[i].num, &err);
         else if (job.state == STATE_ABANDONED)
-            leave_for_good(scheduler, &job, at);
+            end_member(scheduler, &job, at);
         arena_clear(&arena);
     }
     report_to_watchers(scheduler, &scope);

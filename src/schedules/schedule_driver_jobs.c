@@ -42,9 +42,9 @@ void schedule_job_drop(struct schedule_driver *driver,
 
 /* ---- cancelling ---------------------------------------------------------- */
 
-static void take_back(struct store_batch *batch,
-                      const struct schedule_live_job *live, struct span reason,
-                      struct span detail) {
+static void withdraw_job(struct store_batch *batch,
+                         const struct schedule_live_job *live,
+                         struct span reason, struct span detail) {
     if (live->state == STATE_EXECUTING) {
         store_ask_cancel(batch, live->num, false, detail);
         return;
@@ -82,7 +82,7 @@ void schedule_job_moved(struct schedule_driver *driver,
     if (!live->replaced)
         return;
     struct store_batch *batch = batch_of(driver, live->entry);
-    take_back(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
+    withdraw_job(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
     schedule_driver_submit(driver, batch);
 }
 
@@ -94,7 +94,7 @@ void schedule_entry_replace(struct schedule_driver *driver,
             LIST_OF(link, struct schedule_live_job, of_entry);
         if (live->replaced || live->num >= before_num)
             continue;
-        take_back(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
+        withdraw_job(batch, live, SPAN(REASON_OPERATOR), SPAN(REPLACED));
         live->replaced = true;
     }
     schedule_driver_submit(driver, batch);
@@ -169,9 +169,9 @@ void schedule_deadlines_turn(struct schedule_driver *driver) {
         struct store_batch *batch = batch_of(driver, live->entry);
         heap_pop(&driver->deadlines);
         if (waits(live->state))
-            take_back(batch, live, SPAN("deadline"),
-                      SPAN("not started in time; see the deadline of its "
-                           "schedule"));
+            withdraw_job(batch, live, SPAN("deadline"),
+                         SPAN("not started in time; see the deadline of its "
+                              "schedule"));
         schedule_driver_submit(driver, batch);
     }
 }

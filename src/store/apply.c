@@ -237,7 +237,7 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     return true;
 }
 
-static bool is_well(const struct op *op) {
+static bool op_succeeded(const struct op *op) {
     return op->result == STORE_DONE || op->result == STORE_SAME;
 }
 
@@ -252,12 +252,12 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
     for (unsigned i = 0; i < batch->count; i++) {
         if (!apply_op(apply, &batch->ops[i], err))
             return false;
-        well = well && is_well(&batch->ops[i]);
+        well = well && op_succeeded(&batch->ops[i]);
     }
     if (well)
         return apply_write(apply, err) && apply->ops->release(apply->rows, err);
     for (unsigned i = 0; i < batch->count; i++)
-        if (is_well(&batch->ops[i]))
+        if (op_succeeded(&batch->ops[i]))
             batch->ops[i].result = STORE_CONFLICT;
     apply->head = before;
     apply_forget(apply);

@@ -106,7 +106,7 @@ static int soonest_first(const void *a, const void *b) {
     return (x->num > y->num) - (x->num < y->num);
 }
 
-static bool is_wished(const struct job *job, const struct store_list *list) {
+static bool list_matches(const struct job *job, const struct store_list *list) {
     if (list->states && !(list->states & STATE_BIT(job->state)))
         return false;
     if (list->kinds && !(list->kinds & 1u << job->kind))
@@ -133,7 +133,7 @@ bool memory_jobs(struct store *store, const struct store_list *list,
     (void)err;
     for (size_t i = 0; i < memory->job_count; i++) {
         size_t at = backwards ? memory->job_count - 1 - i : i;
-        if (is_wished(&memory->jobs[at]->job, list))
+        if (list_matches(&memory->jobs[at]->job, list))
             found.jobs[found.count++] = &memory->jobs[at]->job;
     }
     if (list->with_not_before)

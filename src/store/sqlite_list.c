@@ -168,7 +168,7 @@ static const char *state_letter(unsigned state) {
 }
 
 /* ?1 after_num, ?2 limit, ?3 until. */
-static void add_wishes(struct text *sql, const struct store_list *list) {
+static void add_conditions(struct text *sql, const struct store_list *list) {
     if (list->kinds)
         add_words(sql, "j.kind", list->kinds, JOB_KINDS, kind_word);
     if (list->relations_only)
@@ -204,7 +204,7 @@ static void list_marked(struct text *sql, const struct store_list *list,
     text_adds(sql, mark);
     if (states != STATES_ALL)
         add_words(sql, "j.state || ''", states, JOB_STATES, state_letter);
-    add_wishes(sql, list);
+    add_conditions(sql, list);
     add_order(sql, list, by);
 }
 
@@ -229,7 +229,7 @@ static void list_states(struct text *sql, const struct store_list *list,
         else
             text_addf(sql, "j.state NOT IN ('P', 'D') AND j.state = '%s'",
                       state_letter(i));
-        add_wishes(sql, list);
+        add_conditions(sql, list);
         between = " UNION ALL ";
     }
     add_order(sql, list, "1");

@@ -199,13 +199,13 @@ uint64_t store_seq(struct store *store) {
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void done_by_nobody(void *ctx, struct store_batch *batch, bool ok,
-                           const struct err *err) {
+static void ignore_result(void *ctx, struct store_batch *batch, bool ok,
+                          const struct err *err) {
     (void)ctx, (void)batch, (void)ok, (void)err;
 }
 
 void store_submit(struct store_batch *batch, store_done *done, void *ctx) {
-    batch->done = done ? done : done_by_nobody;
+    batch->done = done ? done : ignore_result;
     batch->ctx = ctx;
     batch->store->backend->submit(batch->store, batch);
 }
@@ -418,9 +418,9 @@ bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
 }
 
 /* The task of a one-task job, derived from its last attempt. */
-static bool lone_task(struct store *store, const struct job *job,
-                      struct arena *arena, struct store_task **ret_tasks,
-                      size_t *ret_count, struct err *err) {
+static bool read_only_task(struct store *store, const struct job *job,
+                           struct arena *arena, struct store_task **ret_tasks,
+                           size_t *ret_count, struct err *err) {
     struct store_attempt *attempts;
     size_t count;
     if (!store->backend->attempts(store, job->num, arena, &attempts, &count,
@@ -453,7 +453,7 @@ bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
         return false;
     if (!found || job.tasks != 1)
         return true;
-    return lone_task(store, &job, arena, ret_tasks, ret_count, err);
+    return read_only_task(store, &job, arena, ret_tasks, ret_count, err);
 }
 
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,

@@ -65,7 +65,7 @@ static int path_order(const void *a, const void *b) {
     return path_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-static void drop_twins(struct lines *lines) {
+static void drop_duplicates(struct lines *lines) {
     size_t kept = 0;
     for (size_t i = 0; i < lines->count; i++)
         if (!kept || !span_equal(lines->items[kept - 1], lines->items[i]))
@@ -92,7 +92,7 @@ static bool read_paths(struct reader *reader, const char *section,
     if (ret_paths->count)
         qsort(ret_paths->items, ret_paths->count, sizeof *ret_paths->items,
               path_order);
-    drop_twins(ret_paths);
+    drop_duplicates(ret_paths);
     return true;
 }
 
@@ -123,7 +123,7 @@ static bool read_ids(struct reader *reader, const char *section,
     if (ret_ids->count)
         qsort(ret_ids->items, ret_ids->count, sizeof *ret_ids->items,
               span_order);
-    drop_twins(ret_ids);
+    drop_duplicates(ret_ids);
     return true;
 }
 
@@ -296,7 +296,7 @@ static bool check_amount(struct reader *reader) {
     return true;
 }
 
-static bool check_no_twins(struct reader *reader) {
+static bool check_no_duplicates(struct reader *reader) {
     static const char *const known[] = {
         "movetype", "target",   "files",        "deleted",
         "base",     "approval", "precursors",   "supersedes",
@@ -321,7 +321,7 @@ bool meta_read(const struct sections *sections,
     struct reader reader = {sections, limits ? limits : &usual, arena, ret_meta,
                             why};
     *ret_meta = (struct meta){.sections = *sections};
-    if (!check_no_twins(&reader) || !read_single_values(&reader) ||
+    if (!check_no_duplicates(&reader) || !read_single_values(&reader) ||
         !read_paths(&reader, "files", &ret_meta->files) ||
         !read_paths(&reader, "deleted", &ret_meta->deleted) ||
         !read_base(&reader) ||

@@ -145,9 +145,9 @@ static bool take_head(struct rest *rest, struct arena *arena,
     return true;
 }
 
-static bool member_is_fine(const struct set_member *member,
-                           const struct set_limits *limits,
-                           struct refusal *why) {
+static bool member_is_valid(const struct set_member *member,
+                            const struct set_limits *limits,
+                            struct refusal *why) {
     if (!path_check(member->path, &limits->path, why))
         return false;
     if (!member->symlink)
@@ -176,7 +176,7 @@ static bool take_members(struct rest *rest, const struct set_limits *limits,
         member->path = take_span(rest, arena, limits->path.path_bytes);
         member->link = take_span(rest, arena, limits->path.path_bytes);
         if (rest->broken || member->size > limits->unpacked_bytes ||
-            !member_is_fine(member, limits, &why))
+            !member_is_valid(member, limits, &why))
             return false;
         check->member_count++;
     }

@@ -10,7 +10,8 @@ static int64_t grace_of(const struct task_options *options, int64_t usual_ms) {
     return options->kill_wait_ms >= 0 ? options->kill_wait_ms : usual_ms;
 }
 
-static enum guard_to whom(const struct task_options *options, bool leader) {
+static enum guard_to kill_target(const struct task_options *options,
+                                 bool leader) {
     if (options->kill_to == TASK_TO_CGROUP)
         return GUARD_TO_CGROUP;
     if (options->kill_to == TASK_TO_CHILD || !leader)
@@ -79,7 +80,7 @@ void task_start_fill(const struct task_start *task, struct arena *arena,
     const struct task_options *options = task->options;
     bool leader = is_leader(options, task->terminal);
     ret_start->keep_group = !leader;
-    ret_start->kill_to = whom(options, leader);
+    ret_start->kill_to = kill_target(options, leader);
     ret_start->canary = options->canary_pipe != TASK_NO;
     ret_start->death =
         options->parent_death_signal == TASK_DEATH_TERM   ? GUARD_DEATH_TERM

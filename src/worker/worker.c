@@ -33,7 +33,7 @@ struct running {
 
 /* An attempt that could not even be handed to the guard: its end is reported
  * from the loop like any other, never from inside the start. */
-struct stillborn {
+struct failed_start {
     struct list link;
     uint64_t handle;
     int result;
@@ -48,7 +48,7 @@ struct worker {
     struct list running; /* list of struct running.link */
     struct map by_handle, by_num;
     struct attempt_start_cache cache;
-    struct list stillborn;
+    struct list failed_starts;
     uv_async_t later;
     uv_timer_t patience;
     struct mono heard_until; /* until then INT to our group counts as recent */
@@ -71,20 +71,20 @@ static void running_free(struct worker *worker, struct running *running) {
     free(running);
 }
 
-static void stillborn_add(struct worker *worker, uint64_t handle, int result,
-                          const char *detail) {
-    struct stillborn *it = mem_alloc(sizeof(*it));
+static void failed_start_add(struct worker *worker, uint64_t handle, int result,
+                             const char *detail) {
+    struct failed_start *it = mem_alloc(sizeof(*it));
     it->handle = handle;
     it->result = result;
     it->detail = mem_string(detail);
-    list_push(&worker->stillborn, &it->link);
+    list_push(&worker->failed_starts, &it->link);
     uv_async_send(&worker->later);
 }
 
 static void on_later(uv_async_t *async) {
     struct worker *worker = async->data;
-    for (struct list *link; (link = list_pop(&worker->stillborn));) {
-        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+    for (struct list *link; (link = list_pop(&worker->failed_starts));) {
+        struct failed_start *it = LIST_OF(link, struct failed_start, link);
         struct run_end end = {
             .handle = it->handle,
             .result = it->result,
@@ -248,8 +248,8 @@ static void runner_start(void *ctx, const struct run_start *run) {
     CLEANUP(fd_close) int input_fd = -1;
     if (!start_make(worker, run, &arena, &line, &err)) {
         bool again = err_try_again(err.kind);
-        stillborn_add(worker, run->handle,
-                      again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
+        failed_start_add(worker, run->handle,
+                         again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
         arena_clear(&arena);
         return;
     }
@@ -260,7 +260,7 @@ static void runner_start(void *ctx, const struct run_start *run) {
                      run->attempt, &path, place, &err) ||
         (line.lock_path && worker->options.place_file &&
          !worker->options.place_file(worker->options.ctx, run->job, &err))) {
-        stillborn_add(worker, run->handle, GUARD_TEMPORARY, err.text);
+        failed_start_add(worker, run->handle, GUARD_TEMPORARY, err.text);
         arena_clear(&arena);
         return;
     }
@@ -375,7 +375,7 @@ bool worker_open(const struct worker_options *options,
     worker->options = *options;
     worker->config = options->config;
     list_init(&worker->running);
-    list_init(&worker->stillborn);
+    list_init(&worker->failed_starts);
     struct guard_options guard = {
         .base_fd = options->base_fd,
         .cgroup_root = options->no_cgroup ? "" : NULL,
@@ -446,8 +446,8 @@ void worker_usage(struct worker *worker, uint64_t num,
 
 static void on_later_closed(uv_handle_t *handle) {
     struct worker *worker = handle->data;
-    for (struct list *link; (link = list_pop(&worker->stillborn));) {
-        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+    for (struct list *link; (link = list_pop(&worker->failed_starts));) {
+        struct failed_start *it = LIST_OF(link, struct failed_start, link);
         free(it->detail);
         free(it);
     }

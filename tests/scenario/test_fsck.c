@@ -100,7 +100,7 @@ static void make_busy(struct spool *spool) {
     store_ask_cancel(batch, spool_job(spool, "X1").num, false, SPAN(""));
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
-    spool_settle(spool);
+    spool_run_until_idle(spool);
     spool_assert_projected(spool);
 }
 

@@ -137,7 +137,7 @@ static void a_job_file_submits_an_unknown_set(void **state) {
     const char *name = spool_put_set(&one, "C1", "DC", "##odd\nx\n", "f g");
     spool_scan(&one);
     spool_record(&one, "C1", "C7");
-    spool_settle(&one);
+    spool_run_until_idle(&one);
     spool_begin(&two);
     spool_tar(&tar, "DC", "##odd\nx\n", "f g");
     spool_write(&two, BASE_DATA, name, text_span(&tar));
@@ -618,7 +618,7 @@ static void a_command_runs_a_pass_if_no_role_runs(void **state) {
     assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
     assert_true(spool_knows(&spool, "C1"));
     assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     spool_assert_projected(&spool);
     spool_end(&spool);
 }

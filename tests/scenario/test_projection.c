@@ -24,7 +24,7 @@ static void reconcile(struct spool *spool) {
     struct err err = {0};
     if (!projection_reconcile(spool->projection, spool->now, &err))
         fail_msg("%s", err.text);
-    spool_settle(spool);
+    spool_run_until_idle(spool);
 }
 
 static const char *name_of(struct spool *spool, const char *id) {
@@ -75,7 +75,7 @@ static void many_steps_between_two_passes_are_one_move(void **state) {
     spool_step_only(&spool, "C1", STATE_STAGED, "staged");
     spool_step_only(&spool, "C1", STATE_PENDING, "ready");
     spool_step_only(&spool, "C1", STATE_EXECUTING, "start");
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     spool_assert_projected(&spool);
     assert_non_null(strstr(spool_text(&spool, BASE_RUN, name_of(&spool, "C1")),
                            "##precursors\nC0\n##precursors-computed "));
@@ -118,12 +118,12 @@ static void a_record_rewrites_the_file_in_place(void **state) {
     spool_begin(&spool);
     spool_admit(&spool, "C1", "a");
     spool_record(&spool, "C1", "C0");
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     assert_non_null(strstr(
         spool_text(&spool, BASE_QUEUE, name_of(&spool, "C1")), "\nC0\n"));
     spool_step(&spool, "C1", STATE_STAGED, "staged");
     spool_record(&spool, "C1", "C9");
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     assert_non_null(strstr(
         spool_text(&spool, BASE_STAGING, name_of(&spool, "C1")), "\nC9\n"));
     spool_assert_projected(&spool);
@@ -230,7 +230,7 @@ static void an_inexplicable_file_holds_the_set(void **state) {
     store_release(batch, job.num, HOLD_AMBIGUOUS, SPAN("looked"));
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
@@ -368,7 +368,7 @@ static void the_log_records_a_hold(void **state) {
     store_hold(batch, job.num, HOLD_OPERATOR, SPAN("wait: for\nme \\o/"));
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
@@ -412,7 +412,7 @@ static void a_full_disk_only_delays_moves(void **state) {
     disk = whole;
     assert_int_equal(err.kind, ERR_TEMPORARY);
     assert_true(projection_is_due(spool.projection));
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
@@ -444,7 +444,7 @@ static void an_inherited_precursor_is_in_the_job_file(void **state) {
     store_splice(batch, spool_job(&spool, "C").num, &heir, 1);
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     assert_non_null(
         strstr(spool_text(&spool, BASE_STAGING, name_of(&spool, "C")),
                "##precursors\nA\n"));
@@ -464,7 +464,7 @@ static void a_one_shot_command_moves_the_job_files_it_changed(void **state) {
     assert_true(projection_catch_up(spool.base, spool.now, &err));
     spool_assert_projected(&spool);
     assert_true(projection_catch_up(spool.base, spool.now, &err));
-    spool_settle(&spool); /* the projection has nothing left to do */
+    spool_run_until_idle(&spool); /* the projection has nothing left to do */
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
@@ -491,7 +491,7 @@ static void an_event_about_an_archived_set_restores_no_file(void **state) {
               SPAN(""));
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     assert_int_equal(spool_dirs(&spool, "C1"), 0);
     assert_false(has_event(&spool, "C1", EVENT_ALARM));
     assert_false(spool_job(&spool, "C1").stale);
@@ -533,9 +533,9 @@ static void steps_of_another_process_are_not_ambiguous(void **state) {
     assert_true(store_poll(other.base->store, &err));
     spool_step(&other, "C1", STATE_STAGED, "staged");
     spool_step_only(&other, "C1", STATE_PENDING, "ready");
-    spool_settle(&spool);
+    spool_run_until_idle(&spool);
     assert_int_equal(spool_job(&spool, "C1").holds, 0);
-    spool_settle(&other);
+    spool_run_until_idle(&other);
     spool_assert_projected(&spool);
     spool_close(&other);
     spool_end(&spool);

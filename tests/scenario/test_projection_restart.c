@@ -151,10 +151,10 @@ a_record_made_after_an_undone_rollback_is_in_the_file(void **state) {
         spool_step(&spool, "C1", STATE_PENDING, "ready");
         spool_step_only(&spool, "C1", STATE_ABANDONED, "rollback");
         if (from[i] == STATE_ABANDONED)
-            spool_settle(&spool);
+            spool_run_until_idle(&spool);
         spool_step_only(&spool, "C1", STATE_STAGED, "rb-undone");
         spool_record(&spool, "C1", "C0");
-        spool_settle(&spool);
+        spool_run_until_idle(&spool);
         assert_precursors(&spool, "C1", "C0\n");
         spool_assert_projected(&spool);
         spool_end(&spool);

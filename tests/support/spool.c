@@ -61,7 +61,7 @@ void spool_open(struct spool *spool) {
     spool->checker = checker_new(spool->base, NULL, NULL);
     must(projection_open(spool->base, &spool->projection, &err), &err);
     must(projection_recover(spool->projection, spool->now, &err), &err);
-    spool_settle(spool);
+    spool_run_until_idle(spool);
     spool->prequeue =
         prequeue_new(spool->base, spool->checker, spool->projection);
 }
@@ -151,7 +151,7 @@ void spool_scan(struct spool *spool) {
         must(prequeue_scan(spool->prequeue, spool->now, &spool->next, &err),
              &err);
     } while (prequeue_is_due(spool->prequeue));
-    spool_settle(spool);
+    spool_run_until_idle(spool);
 }
 
 void spool_admit(struct spool *spool, const char *id, const char *files) {
@@ -211,7 +211,7 @@ void spool_step_only(struct spool *spool, const char *id, enum job_state to,
 void spool_step(struct spool *spool, const char *id, enum job_state to,
                 const char *reason) {
     spool_step_only(spool, id, to, reason);
-    spool_settle(spool);
+    spool_run_until_idle(spool);
 }
 
 void spool_record(struct spool *spool, const char *id, const char *precursor) {
@@ -225,7 +225,7 @@ void spool_record(struct spool *spool, const char *id, const char *precursor) {
     store_batch_free(batch);
 }
 
-void spool_settle(struct spool *spool) {
+void spool_run_until_idle(struct spool *spool) {
     struct err err = {0};
     must(projection_finish(spool->projection, spool->now, &err), &err);
 }

@@ -63,7 +63,7 @@ void spool_step(struct spool *spool, const char *id, enum job_state to,
 void spool_step_only(struct spool *spool, const char *id, enum job_state to,
                      const char *reason);
 void spool_record(struct spool *spool, const char *id, const char *precursor);
-void spool_settle(struct spool *spool);
+void spool_run_until_idle(struct spool *spool);
 
 bool spool_has(struct spool *spool, enum base_dir dir, const char *name);
 struct job spool_job(struct spool *spool, const char *id);

@@ -97,7 +97,8 @@ static void land(struct stage *stage, const char *id) {
 
 static void review_at(struct stage *stage, int64_t ms) {
     struct err err = {0};
-    struct approvals_review fresh = {.anew = true}; /* as after a restart */
+    struct approvals_review fresh = {.new_approval =
+                                         true}; /* as after a restart */
     if (!approvals_review(&stage->base, wall_add_ms(begin, ms), SPAN("test"),
                           &fresh, &err))
         fail_msg("%s", err.text);

@@ -74,7 +74,7 @@ static void a_failure_keeps_its_words_and_fails_its_dependents(void **state) {
     memset(detail, 'x', strlen(detail));
     assert_true(span_is(order->effects[0].detail, "because of it"));
     assert_true(node_of("a")->failing);
-    assert_string_equal(node_of("a")->doom, "dep-failed");
+    assert_string_equal(node_of("a")->failure, "dep-failed");
     assert_int_equal(node_of("b")->counts[VERDICT_WAIT], 0);
     assert_int_equal(node_of("b")->counts[VERDICT_FAILED], 1);
     order->effect_count = 0;
