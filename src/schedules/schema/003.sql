@@ -1,9 +1,10 @@
 -- The registry, version 3: schedules.
 
--- One row each; `high` is the last instant (seconds since 1970) that was dealt
--- with, zone_offset what the zone's clock was ahead of UTC then, round how often
--- a clock that was set far back made it begin anew. `recent` are the numbers of
--- its newest jobs, oldest first, parted by blanks.
+-- One row per schedule. `high` is the last instant that was handled, in seconds
+-- since 1970; `zone_offset` is the offset of the zone from UTC at that time;
+-- `round` counts how often the schedule was restarted because the clock was set
+-- far back. `recent` lists the numbers of its newest jobs, oldest first,
+-- separated by blanks.
 CREATE TABLE schedule (
     name TEXT PRIMARY KEY,
     spec TEXT NOT NULL,

@@ -1,7 +1,7 @@
--- The registry, version 5: which jobs of a schedule live.
+-- The registry, version 5: the live jobs of a schedule.
 
--- Its jobs, but for those that have ended and were cleared away: the oldest are
--- looked at with each new one.
+-- The jobs of a schedule, except those that have ended and were removed here.
+-- Each new job checks the oldest ones.
 CREATE TABLE schedule_job (
     name TEXT NOT NULL REFERENCES schedule (name),
     num INTEGER NOT NULL REFERENCES job (num),

@@ -1,14 +1,15 @@
--- The registry, version 1. Words, not numbers, for whatever has a word; times
--- in nanoseconds since 1970 (0 = none); empty text where there is nothing.
+-- The registry, version 1. Values that have a word are stored as the word, not
+-- as a number. Times are nanoseconds since 1970 (0 = none). A missing text is
+-- empty.
 
--- Which steps were taken, and when.
+-- The schema steps that were applied, and when.
 CREATE TABLE migration (
     version INTEGER PRIMARY KEY,
     at INTEGER NOT NULL
 ) STRICT;
 
--- One row: how far numbers and log have come, and how many jobs are in each
--- state. Written once a transaction, so that nothing is ever counted.
+-- One row: the last numbers in use and the number of jobs in each state. It is
+-- written once per transaction, so that jobs never have to be counted.
 CREATE TABLE head (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seq INTEGER NOT NULL,
@@ -25,8 +26,8 @@ INSERT INTO head (one, seq, hash, num, q, s, p, x, d, f, t, a, held)
         x'0000000000000000000000000000000000000000000000000000000000000000',
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
--- What changes about a job, and what it is looked up by: the rows that are
--- written again and again are small.
+-- What changes about a job, and the columns by which it is found. Rows that are
+-- written repeatedly are small.
 CREATE TABLE job (
     num INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -47,23 +48,23 @@ CREATE TABLE job (
     not_before INTEGER NOT NULL,
     state_seq INTEGER NOT NULL,
     record_seq INTEGER NOT NULL,
-    event_seq INTEGER NOT NULL, -- its newest event; event.prev leads on back
+    event_seq INTEGER NOT NULL, -- its newest event; event.prev: older ones
     has_relations INTEGER NOT NULL,
     cancel_asked INTEGER NOT NULL,
     stale INTEGER NOT NULL,
-    -- The attempt of a one-task job that runs now; 0 = none. It becomes a row
-    -- of `attempt` when it ends.
+    -- The running attempt of a job with one task; 0 = none. It becomes a row of
+    -- `attempt` when it ends.
     run_attempt INTEGER NOT NULL,
     run_assigned INTEGER NOT NULL,
     run_worker TEXT NOT NULL,
-    attempt_kept INTEGER NOT NULL -- its newest attempt that is a row there
+    attempt_kept INTEGER NOT NULL -- its newest row of `attempt`
 ) STRICT;
 CREATE UNIQUE INDEX job_id ON job (id);
--- Pending and done jobs, the many, are in none of this: pending ones are found
--- through the next three, done ones by num.
+-- Most jobs are pending or done, and are not in this index: pending jobs are
+-- found through the next three indexes, done jobs by num.
 CREATE INDEX job_state ON job (state, num) WHERE state NOT IN ('P', 'D');
--- What may start at once, in its order; what may start later, by time; what is
--- held. So a look at the first few costs the same however many wait.
+-- Jobs that may start at once, in their order; jobs that may start later, by
+-- time; held jobs. Reading the first few costs the same however many wait.
 CREATE INDEX job_ready ON job (rank, num)
     WHERE state = 'P' AND holds = 0 AND not_before = 0;
 CREATE INDEX job_later ON job (not_before, num) WHERE not_before > 0;
@@ -71,11 +72,11 @@ CREATE INDEX job_held ON job (num) WHERE holds > 0;
 CREATE INDEX job_relations ON job (num)
     WHERE has_relations = 1 AND state <> 'D';
 CREATE INDEX job_stale ON job (num) WHERE stale = 1;
--- Of commands there are by far the most: other kinds are found without them.
+-- Most jobs are commands; jobs of other kinds are found without reading them.
 CREATE INDEX job_kind ON job (num) WHERE kind <> 'command';
 
--- What was submitted. Its own key is kept apart from the rank only once the
--- two differ.
+-- What was submitted. The own key of a job is stored only when it differs from
+-- its rank.
 CREATE TABLE submission (
     num INTEGER PRIMARY KEY REFERENCES job (num),
     own_key TEXT, -- NULL: job.rank
@@ -94,7 +95,7 @@ CREATE TABLE submission (
 CREATE TABLE edge (
     num INTEGER NOT NULL REFERENCES job (num),
     kind TEXT NOT NULL,
-    to_id TEXT NOT NULL, -- may be unknown yet
+    to_id TEXT NOT NULL, -- the job may not exist yet
     PRIMARY KEY (num, kind, to_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX edge_to ON edge (to_id);
@@ -107,7 +108,7 @@ CREATE TABLE touch (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX touch_path ON touch (path, num);
 
--- The tasks of arrays; a job of one task has none here.
+-- The tasks of arrays; a job with one task has no rows here.
 CREATE TABLE task (
     num INTEGER NOT NULL REFERENCES job (num),
     node TEXT NOT NULL,
@@ -118,7 +119,7 @@ CREATE TABLE task (
     PRIMARY KEY (num, node)
 ) STRICT, WITHOUT ROWID;
 
--- Attempts that ended, and those of array tasks from their beginning.
+-- Attempts that have ended, and attempts of array tasks from their start.
 CREATE TABLE attempt (
     num INTEGER NOT NULL REFERENCES job (num),
     node TEXT NOT NULL,
@@ -140,11 +141,11 @@ CREATE TABLE attempt (
     PRIMARY KEY (num, node, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- The log: the events of a transaction that follow each other, as lines
--- (event_pack.h). hash = that of the last of them: SHA-256 over the hash before
--- it and all its fields (chain.h).
+-- The log. A row holds consecutive events of one transaction as lines
+-- (event_pack.h). `hash` is the hash of the last of them: SHA-256 over the
+-- previous hash and all fields of the event (chain.h).
 CREATE TABLE event (
-    seq INTEGER PRIMARY KEY, -- of the last event in it
+    seq INTEGER PRIMARY KEY, -- of its last event
     lines BLOB NOT NULL,
     hash BLOB NOT NULL
 ) STRICT;
@@ -154,7 +155,7 @@ CREATE TABLE setting (
     value TEXT NOT NULL
 ) STRICT;
 
--- Who is the one active holder of a role; the epoch fences those before.
+-- The only active holder of each role. The epoch locks out earlier holders.
 CREATE TABLE lease (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,

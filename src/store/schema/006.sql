@@ -1,5 +1,5 @@
--- The registry, version 6: what the program asks about a submission again and
--- again is decoded once, when the job is admitted.
+-- The registry, version 6: facts of a submission that are needed often are
+-- decoded once, when the job is admitted.
 
 ALTER TABLE submission ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
 -- Bits of enum job_flag.
