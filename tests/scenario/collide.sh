@@ -18,7 +18,7 @@ while part := line.recv(65536):
 ' | sed -n 's/^pointsman_map_longest_search //p'
 }
 
-is_short() {
+check_search() {
     search=$(longest_search)
     [ -n "$search" ] || wrong 'the server does not report the longest search'
     remark "the longest search is $search"
@@ -37,7 +37,7 @@ by_array() {
     same names "$(sort -u names | wc -l)" 30000
     serve_begin
     ends 0 pointsman submit --after none-such --array names -- true
-    is_short
+    check_search
     serve_end
 }
 
@@ -49,11 +49,11 @@ by_touches() {
         "$(list names)" | ends 0 pointsman submit --batch
     pointsman why t >reasons
     says none-such reasons
-    is_short
+    check_search
     serve_end
     serve_begin # reads the names from the registry
     pointsman why t >reasons
-    is_short
+    check_search
     serve_end
 }
 
@@ -71,7 +71,7 @@ by_paths() {
     serve_begin
     ends 0 pointsman change submit "$made"
     ends 0 within pointsman wait wide
-    is_short
+    check_search
     serve_end
 }
 

@@ -17,10 +17,11 @@ command -v ssh-keygen >/dev/null || {
 
 # ---- sets, and who approves them ---------------------------------------------
 
-# paper SET NAME: writes an approval file signed by NAME to papers/SET.NAME
-paper() {
+# sign_approval SET NAME: writes an approval file signed by NAME to
+# signed/SET.NAME
+sign_approval() {
     pointsman approve --tarball "$made" --as "$2@example.org" \
-        --sign-with "$2" >"papers/$1.$2"
+        --sign-with "$2" >"signed/$1.$2"
 }
 
 with_policies() {
@@ -45,7 +46,7 @@ unapproved = refuse
 [approval "word"]
 path = word/**
 END
-    mkdir papers
+    mkdir signed
     for name in alice bob; do
         ssh-keygen -q -t ed25519 -N '' -C $name -f $name
         printf '%s@example.org %s\n' $name "$(cut -d' ' -f1,2 $name.pub)" \
@@ -53,20 +54,20 @@ END
     done
     make_set waits DC one/a waits
     waits=$made
-    paper waits alice
+    sign_approval waits alice
     make_set both DC two/b both
     both=$made
-    paper both alice
-    paper both bob
+    sign_approval both alice
+    sign_approval both bob
     make_set half DC two/c half
     half=$made
-    paper half alice
+    sign_approval half alice
     make_set late EM late/d late
     late=$made
-    paper late bob
+    sign_approval late bob
     make_set door BF door/e door
     door=$made
-    paper door alice
+    sign_approval door alice
     make_set theirs DC word/f theirs
     theirs=$made
 }
@@ -115,7 +116,7 @@ began_with() {
 }
 
 judge() {
-    another
+    land_another
     for set in waits door theirs; do
         case " $everything " in
         *" $set "*) approved $set 1 && began_with $set 1 ;;
@@ -159,16 +160,16 @@ callers() {
     pointsman change submit '$waits' && acked waits
     pointsman change submit '$both' && acked both
     pointsman change submit '$half' && acked half
-    pointsman change submit --approval papers/door.alice '$door' && acked door
-    pointsman approve --signature papers/waits.alice waits && acked waits.alice
-    pointsman approve --signature papers/both.alice both && acked both.alice
-    pointsman approve --signature papers/half.alice half && acked half.alice
-    pointsman approve --signature papers/both.bob both && acked both.bob
+    pointsman change submit --approval signed/door.alice '$door' && acked door
+    pointsman approve --signature signed/waits.alice waits && acked waits.alice
+    pointsman approve --signature signed/both.alice both && acked both.alice
+    pointsman approve --signature signed/half.alice half && acked half.alice
+    pointsman approve --signature signed/both.bob both && acked both.bob
     $theirs_too
 }
 # late has landed by now.
 late_caller() {
-    pointsman approve --signature papers/late.bob late && acked late.bob
+    pointsman approve --signature signed/late.bob late && acked late.bob
 }
 END
     mkdir master
@@ -238,10 +239,10 @@ by_files() {
     for set in "$waits" "$both" "$half" "$door"; do
         drop_set "$set"
     done
-    for paper in waits.alice both.alice both.bob half.alice door.alice late.bob
+    for name in waits.alice both.alice both.bob half.alice door.alice late.bob
     do
-        cp "papers/$paper" base/tmp/paper
-        mv base/tmp/paper "base/prequeue/approve_${paper%.*}_${paper#*.}"
+        cp "signed/$name" base/tmp/approval
+        mv base/tmp/approval "base/prequeue/approve_${name%.*}_${name#*.}"
     done
     mkdir master
     cp -a base project.git master

@@ -79,7 +79,7 @@ no_base_yet() {
     rm -rf base
 }
 
-base_is_whole() {
+base_is_complete() {
     case $came in
     0 | 137) ;;
     *)
@@ -102,7 +102,7 @@ base_is_whole() {
 
 init_killed() {
     bare_project
-    sweep "$1" "$2" no_base_yet base_is_whole \
+    sweep "$1" "$2" no_base_yet base_is_complete \
         pointsman init --target main=project.git base
 }
 scenario 'a second init completes one that was killed' \
@@ -164,7 +164,7 @@ with_history() {
     cp -a base project.git master
 }
 
-again() {
+reset_to_master() {
     rm -rf base project.git
     cp -a master/. .
 }
@@ -191,18 +191,18 @@ continues() {
 # ---- rebuild -----------------------------------------------------------------
 
 registry_lost() {
-    again
+    reset_to_master
     rm base/ctrl/registry.db*
 }
 
-# nothing_half: a query prints all sets or fails
-nothing_half() {
+# lists_all_or_fails: a query prints all sets or fails
+lists_all_or_fails() {
     pointsman list --all --json kind:change >half 2>half.err || return 0
     same 'sets listed' "$(wc -l <half)" 6
 }
 
 rebuilt() {
-    nothing_half
+    lists_all_or_fails
     ends 0 "$@"
     is_as_before
     continues
@@ -220,7 +220,7 @@ scenario 'a second rebuild completes one that met a full disk' \
 # ---- backup and restore ------------------------------------------------------
 
 no_backup_yet() {
-    again
+    reset_to_master
     rm -f saved*
 }
 
@@ -246,7 +246,7 @@ scenario 'a backup that meets a full disk leaves a complete file or none' \
     backup_killed 2 '--fail ENOSPC'
 
 restored() {
-    [ ! -e base ] || nothing_half
+    [ ! -e base ] || lists_all_or_fails
     finished "$@"
     is_as_before
     continues

@@ -73,7 +73,7 @@ scenario 'server, callers and jobs killed at once: nothing is lost' \
     served 6 --kill all
 scenario 'only the server killed: nothing is lost' \
     served 5 --kill one --only 'pointsman serve'
-scenario 'disk full for a while below the server: nothing is lost' \
+scenario 'disk full for a while under the server: nothing is lost' \
     served 4 --fail ENOSPC --for 20 --only 'pointsman serve'
 
 # ---- daemons one after the other ---------------------------------------------

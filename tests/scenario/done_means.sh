@@ -102,7 +102,7 @@ EOF
     mkfifo begun gate.set gate.cmd
 }
 
-crowd_comes() {
+submit_crowd() {
     # First the job that waits for a time: it fails temporarily again and again,
     # with a growing backoff, and is queried while slots are free.
     pointsman submit --id later -- sh -c '[ -e now ] || exit 75'
@@ -144,7 +144,7 @@ six_reasons() {
     because crowded slot 'slot: all 2 are busy'
 }
 
-crowd_goes() {
+release_crowd() {
     : >now
     pointsman release held
     echo >gate.cmd
@@ -154,9 +154,9 @@ crowd_goes() {
 why_with_a_server() {
     crowd
     serve_begin
-    crowd_comes
+    submit_crowd
     six_reasons
-    crowd_goes
+    release_crowd
     for id in runner busy needer neighbour held crowded later; do
         ends 0 within pointsman wait $id
     done
@@ -171,9 +171,9 @@ why_without_one() {
     crowd
     begin pointsman daemon all
     daemon=$begun
-    crowd_comes
+    submit_crowd
     six_reasons
-    crowd_goes
+    release_crowd
     for id in runner busy needer neighbour held crowded later; do
         ends 0 within pointsman wait $id
     done

@@ -87,7 +87,7 @@ approval_counts() {
     [ "$(id -u)" -ne 65534 ] || skip 'this account submitted the set'
     pointsman -q approve owing
     same 'approval owed by owing' "$(state_of owing .owed)" null
-    [ "$(state_of late .owed)" = null ] || wrong 'late owes no approval'
+    [ "$(state_of late .owed)" = null ] || wrong 'late owes an approval'
     pointsman -q approve asked half
     work
     in_one_place asked D

@@ -56,7 +56,7 @@ reverts() {
 
 # ---- a member that ignores signals -------------------------------------------
 
-deaf_is_killed() {
+hup_ignored() {
     way=deaf
     base_with_check
     submit_set landed DC a landed
@@ -75,7 +75,7 @@ deaf_is_killed() {
     ends 0 pointsman fsck
 }
 scenario 'a member that ignores HUP is killed, and the rollback continues' \
-    deaf_is_killed
+    hup_ignored
 
 # ---- waiting for a member ----------------------------------------------------
 

@@ -162,7 +162,7 @@ EOF
     echo go >check.gate
     ends 0 within pointsman wait slow next again waiting
     ends 1 within pointsman wait never
-    same 'never' "$(state_of never)" 'F at-most-once'
+    same 'state of never' "$(state_of never)" 'F at-most-once'
     same 'starts of never' "$(runs never)" 1
     same 'starts of again' "$(runs again)" 2
     for id in slow next; do
@@ -251,7 +251,7 @@ EOF
     unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
     says 'setsid may outlive its task (no cgroup:' log
     unshare "$apart" sh apart pointsman --quiet daemon all --until-idle 2>log
-    same 'what a quiet daemon says' "$(cat log)" ''
+    same 'errors of a quiet daemon' "$(cat log)" ''
     # `run` does not repeat the warning for each command.
     unshare "$apart" sh apart pointsman run -- true 2>log
     same 'errors of run' "$(cat log)" ''

@@ -222,7 +222,7 @@ replayed() {
 scenario 'a signature does not count for another set, content, target or base' \
     replayed
 
-over_time() {
+not_valid() {
     with_signers
     held C1 prod
     new_key old && signer old@x old 'valid-before="20200101"'
@@ -260,7 +260,7 @@ over_time() {
     in_one_place C1 D
 }
 scenario 'expired, future and revoked keys and approvals do not count' \
-    over_time
+    not_valid
 
 # junk CODE: the file `paper` is refused as a signature and as a dropped file
 junk() {
@@ -554,7 +554,7 @@ checked now: pointsman: cannot execute ssh-keygen" said)" 1
     in_one_place C2 Q
     same approvals "$(approvals_of C2)" 0
 }
-scenario 'without ssh-keygen, no signature counts or is lost, with a message' \
+scenario 'without ssh-keygen, no signature counts, none is lost, and errors say why' \
     without_ssh_keygen
 
 finish

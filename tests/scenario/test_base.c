@@ -81,7 +81,7 @@ static void init_creates_a_complete_base(void **state) {
     assert_true(base_exists(path));
 }
 
-static void init_refuses_over_an_existing_base(void **state) {
+static void init_refuses_an_existing_base(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("two");
     struct err err = {0};
     (void)state;
@@ -377,7 +377,7 @@ int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(init_creates_a_complete_base),
-        cmocka_unit_test(init_refuses_over_an_existing_base),
+        cmocka_unit_test(init_refuses_an_existing_base),
         cmocka_unit_test(init_completes_an_interrupted_init),
         cmocka_unit_test(init_does_not_replace_a_lost_registry),
         cmocka_unit_test(a_lost_registry_is_not_recreated_silently),

@@ -64,7 +64,7 @@ static void a_dropped_set_is_admitted(void **state) {
     spool_end(&spool);
 }
 
-static void many_are_admitted_in_one_scan(void **state) {
+static void many_sets_are_admitted_in_one_scan(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -229,7 +229,7 @@ static void the_first_of_two_sets_with_one_id_is_admitted(void **state) {
 
 /* ---- refusals -------------------------------------------------------- */
 
-static void unsupported_features_are_rejected_by_name(void **state) {
+static void unsupported_features_are_rejected_with_a_reason(void **state) {
     static const struct {
         const char *set_class, *sections, *files, *word;
     } cases[] = {
@@ -627,7 +627,7 @@ int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dropped_set_is_admitted),
-        cmocka_unit_test(many_are_admitted_in_one_scan),
+        cmocka_unit_test(many_sets_are_admitted_in_one_scan),
         cmocka_unit_test(a_marker_waits_for_its_data_and_then_gives_up),
         cmocka_unit_test(a_name_from_the_future_waits_and_is_then_refused),
         cmocka_unit_test(a_job_file_submits_an_unknown_set),
@@ -635,7 +635,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_same_set_again_changes_nothing),
         cmocka_unit_test(an_id_is_never_used_again),
         cmocka_unit_test(the_first_of_two_sets_with_one_id_is_admitted),
-        cmocka_unit_test(unsupported_features_are_rejected_by_name),
+        cmocka_unit_test(unsupported_features_are_rejected_with_a_reason),
         cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
         cmocka_unit_test(a_refusal_is_an_event),
         cmocka_unit_test(an_uploaded_set_is_durable_and_admitted),

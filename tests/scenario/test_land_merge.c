@@ -475,7 +475,7 @@ static void deny_requires_a_base(void **state) {
     assert_starts(&outcome, "done ");
 }
 
-static void allow_overwrites_and_says_so(void **state) {
+static void allow_overwrites_and_reports_it(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns;
@@ -518,7 +518,7 @@ int main(void) {
         cmocka_unit_test(the_commit_seen_at_admission_decides),
         cmocka_unit_test(an_added_or_deleted_file_is_a_conflict),
         cmocka_unit_test(deny_requires_a_base),
-        cmocka_unit_test(allow_overwrites_and_says_so),
+        cmocka_unit_test(allow_overwrites_and_reports_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

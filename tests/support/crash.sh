@@ -45,7 +45,7 @@ recover() {
 # ---- checks after the recovery -----------------------------------------------
 
 # One more set can land: nothing left over from the crash blocks it.
-another() {
+land_another() {
     make_set later DC src/later later
     drop_set "$made"
     everything="$everything later"
@@ -53,7 +53,7 @@ another() {
 }
 
 judge() {
-    another
+    land_another
     for set in plain needy other later; do
         in_one_place $set D
         same "commits of $set" "$(times_landed $set)" 1
