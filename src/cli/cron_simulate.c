@@ -385,9 +385,9 @@ static bool do_all(struct world *world, struct err *err) {
 /* A crontab line cannot specify max_shift_s, so --max-shift adds it. */
 static bool add_max_shift(const struct call *call, struct cron_query *query,
                           struct err *err) {
-    long long max_shift_s = 0;
+    long long max_shift_ms = 0;
 
-    if (!call_number(call, "max-shift", 0, SPAN_MOST_S, &max_shift_s, err))
+    if (!call_duration(call, "max-shift", &max_shift_ms, err))
         return false;
     for (size_t i = 0; i < query->count; i++) {
         CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -404,7 +404,7 @@ static bool add_max_shift(const struct call *call, struct cron_query *query,
         text_addf(&text,
                   ", \"max_shift_seconds_for_unskip_and_do_not_repeat\": "
                   "%lld}",
-                  max_shift_s);
+                  max_shift_ms / 1000);
         cron_item_unref(query->items[i]);
         query->items[i] = NULL;
         if (!cron_item_parse(text_string(&text), text.len, &query->items[i],

@@ -156,8 +156,9 @@ static void announce(const struct daemon *daemon) {
     if (!daemon->options->answers || daemon->options->quiet)
         return;
     const char *where = http_address(daemon->http);
-    fprintf(stderr, "pointsman: serving %s%s%s\n", daemon->base->path,
-            where ? ", health on " : "", where ? where : "");
+    fprintf(stderr, "pointsman: serving %s%s%s%s\n", daemon->base->path,
+            where ? ", health on " : "", where ? where : "",
+            where ? "healthz" : "");
 }
 
 static bool start(struct daemon *daemon, struct err *err) {

@@ -79,7 +79,7 @@ $ (head -c 2000000 /dev/zero | tr '\0' x; echo; echo '{"zone":"UTC","from":1,"it
 | error: a line of more than 1 MiB
 | 86400
 # Simulated disturbances of the clocks.
-$ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 --max-shift 150 --step 'wait 10m' --step 'suspend 15m' --step 'suspend 1h, set -1h' --step 'set -2m' --step 'wait 5m' '*/5 * * * *'
+$ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 --max-shift 150s --step 'wait 10m' --step 'suspend 15m' --step 'suspend 1h, set -1h' --step 'set -2m' --step 'wait 5m' '*/5 * * * *'
 | 2026-03-06T09:58:20-08:00  wait 10m
 |   2026-03-06T10:00:00-08:00  fires
 |   2026-03-06T10:05:00-08:00  fires

@@ -36,8 +36,8 @@ $ pointsman cron add n '* * * * *'
 $ pointsman cron run nihgtly
 ! pointsman: no schedule 'nihgtly'
 = 66
-# Three missed instants of the year 2001: they are late, but within --max-shift,
-# so each fires once. The second daemon has nothing left to do.
+# Three missed instants of the year 2001 are later than --max-shift allows: they
+# are reported (left_out) and never fire.
 $ pointsman cron add --since 2001-01-01T00:00:00Z --max-shift 365d --overlap allow late '{"epoch": {"start": 978307210, "end": 978307230, "period": 10}}' -- echo once
 $ pointsman cron list --json late | tr , '\n' | grep -e '"next"' -e fired
 | "next":null
