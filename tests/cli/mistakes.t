@@ -115,7 +115,7 @@ $ pointsman logs one
 $ pointsman logs --attempt 0 one
 ! pointsman: '--attempt' must be a number from 1 to 4294967295, not '0'
 = 64
-# Six or seven columns, as other programs have them.
+# Patterns of six or seven columns, as in other programs.
 $ pointsman cron add six '0 30 2 * * *' -- true
 ! pointsman: '0 30 2 * * *' has 6 columns; a crontab line has five: minute, ...
 = 65
@@ -255,7 +255,7 @@ $ pointsman --base .pointsman/pointsman.conf list
 $ pointsman --base /nonexistent list
 ! pointsman: ...
 = 78
-# An output that is there no more, or cannot be read, is not an empty one.
+# A missing or unreadable output is an error, not an empty output.
 $ pointsman run --id gone -- echo something
 | something
 $ rm .pointsman/attempts/segments/*

@@ -33,14 +33,14 @@ static struct cron_watch *make(void) {
 }
 
 /* Events arrive in order, and none is later than the tick. */
-static void go_on(struct cron_watch *watch, int64_t system_s,
+static void continue_watch(struct cron_watch *watch, int64_t system_s,
                   int64_t monotonic_s) {
     struct cron_event events[32];
-    struct cron_tick told = {.more = true};
+    struct cron_tick tick = {.more = true};
 
-    for (int i = 0; i < 100 && told.more; i++) {
+    for (int i = 0; i < 100 && tick.more; i++) {
         size_t count =
-            cron_watch_tick(watch, system_s, monotonic_s, events, 32, &told);
+            cron_watch_tick(watch, system_s, monotonic_s, events, 32, &tick);
         for (size_t n = 0; n < count; n++)
             assert(events[n].at <= system_s && events[n].until <= system_s &&
                    (n == 0 || events[n].at >= events[n - 1].at));
@@ -57,13 +57,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         assert(err.kind != CRON_ERR_NONE && err.text[0] != '\0');
         assert(strchr(err.text, '\n') == NULL);
     }
-    go_on(watch, 1396141199, 500);
-    go_on(watch, 1396141300, 600);
+    continue_watch(watch, 1396141199, 500);
+    continue_watch(watch, 1396141300, 600);
     len = cron_watch_save(watch, NULL, 0);
     text = malloc(len + 1);
     assert(text != NULL && cron_watch_save(watch, text, len + 1) == len);
     assert(cron_watch_restore(other, text, len, &err));
-    go_on(other, 1396141400, 700);
+    continue_watch(other, 1396141400, 700);
     free(text);
     cron_watch_free(watch);
     cron_watch_free(other);

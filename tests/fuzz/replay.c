@@ -133,12 +133,12 @@ static void now_delete(size_t at, size_t bytes) {
 
 static char draw_byte(struct random *random) {
     /* Bytes that are special to decoders. */
-    static const char turning[] = "\0\n\r\t \"\\/.,:;=#@-_[]{}()<>0159aAzZ~"
+    static const char special[] = "\0\n\r\t \"\\/.,:;=#@-_[]{}()<>0159aAzZ~"
                                   "\x1b\x7f\x80\xbf\xc0\xc3\xe0\xed\xf0\xff";
 
     if (random_below(random, 100) < 30)
         return (char)random_below(random, 256);
-    return turning[random_below(random, sizeof(turning) - 1)];
+    return special[random_below(random, sizeof(special) - 1)];
 }
 
 /* Inserts a piece of an input of the corpus, or of the current input. */
