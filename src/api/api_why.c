@@ -49,11 +49,9 @@ static bool from_registry(struct api_call *call, const struct job *job,
     const struct role *role =
         role_of_state(call->api->options.tables->roles, job->state);
     const struct base *base = call->api->options.base;
-    bool ok = scheduler_start(scheduler, now, false, err);
-    if (ok)
-        scheduler_prepare_why(scheduler, now);
-    ok = ok && scheduler_why(scheduler, job, now, &call->arena, &why->reasons,
-                             &why->count, err);
+    bool ok = scheduler_start_why(scheduler, job, now, err) &&
+              scheduler_why(scheduler, job, now, &call->arena, &why->reasons,
+                            &why->count, err);
 
     scheduler_free(scheduler);
     why->cap = why->count;

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/outage.h"
 #include "os/clock.h"
 #include "os/disk.h"
 #include "os/features.h"
@@ -335,8 +336,7 @@ static bool read_outage(struct call *call, const struct base *base,
             return false;
         for (size_t i = 0; i < count; i++) {
             list.after_num = jobs[i].num;
-            if (span_equal(jobs[i].target, target) &&
-                span_is(jobs[i].reason, "unavailable") &&
+            if (span_equal(jobs[i].target, target) && outage_shows(&jobs[i]) &&
                 jobs[i].since.ns > ret_job->since.ns)
                 *ret_job = jobs[i];
         }

@@ -14,6 +14,7 @@
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_load.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_plan.h"

@@ -92,10 +92,11 @@ bool scheduler_idle(const struct scheduler *scheduler);
 /* True if the job limit was reached and nothing is running any more. */
 bool scheduler_used_up(const struct scheduler *scheduler);
 
-/* For a scheduler that is started only to explain waits and then freed: counts
- * the executions of other processes, completes its order, and discards the
- * resulting proposals. */
-void scheduler_prepare_why(struct scheduler *scheduler, struct wall now);
+/* Instead of scheduler_start, for a scheduler that only explains why this job
+ * waits and is then freed: loads what that needs, counts the executions of
+ * other processes and decides nothing. */
+bool scheduler_start_why(struct scheduler *scheduler, const struct job *job,
+                         struct wall now, struct err *err);
 
 /* Each reason that holds the job back, with a sentence: precursor, dependency,
  * hold, lane, slot, time. None for a job that is running or has ended. */

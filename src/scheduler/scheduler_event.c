@@ -15,8 +15,6 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 
-enum { PAGE_JOBS = 1000 };
-
 /* If a newcomer supersedes other sets, reports this for the jobs that wait for
  * those. */
 static void report_superseded(struct scheduler *scheduler, uint64_t num) {
@@ -163,61 +161,4 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
         scheduler_order_outside(scheduler, event->id);
     else if (event->kind == EVENT_CANCEL)
         on_cancel(scheduler, event);
-}
-
-static bool load_state(struct scheduler *scheduler, unsigned states,
-                       struct err *err) {
-    struct store_list list = {
-        .states = states, .relations_only = true, .limit = PAGE_JOBS};
-    for (;;) {
-        struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        size_t count;
-        if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
-            arena_clear(&arena);
-            return err_wrap(err, "cannot load the live jobs");
-        }
-        for (size_t i = 0; i < count; i++) {
-            scheduler_order_admit(scheduler, &jobs[i]);
-            if (scheduler->options.parts != SCHEDULER_STAGES)
-                target_recall(scheduler, &jobs[i]);
-            if (jobs[i].state == STATE_EXECUTING &&
-                job_has(&jobs[i], JOB_ROLLS_BACK))
-                scheduler->scope.num = jobs[i].num;
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-        if (count < PAGE_JOBS)
-            return true;
-    }
-}
-
-/* A job that an open rollback has abandoned keeps its place: it may come
- * back. */
-static bool load_scope(struct scheduler *scheduler, struct err *err) {
-    const struct rollback_scope *scope = &scheduler->scope;
-    bool ok = true;
-    if (scope->num == 0)
-        return true;
-    scheduler_scope_open(scheduler, scope->num);
-    for (size_t i = 0; ok && i < scope->count; i++) {
-        struct arena arena = ARENA_INIT;
-        struct job job;
-        ok = store_job(scheduler->store, scope->entries[i].num, &arena, &job,
-                       err);
-        if (ok && job.state == STATE_ABANDONED)
-            scheduler_order_admit(scheduler, &job);
-        arena_clear(&arena);
-    }
-    return ok;
-}
-
-/* In the order of the line (O4): jobs that run or may run wait for no other. */
-bool scheduler_load(struct scheduler *scheduler, struct err *err) {
-    return load_state(scheduler,
-                      STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),
-                      err) &&
-           load_scope(scheduler, err) &&
-           load_state(scheduler, STATE_BIT(STATE_STAGED), err) &&
-           load_state(scheduler, STATE_BIT(STATE_QUEUED), err);
 }

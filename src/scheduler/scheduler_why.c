@@ -4,6 +4,7 @@
 #include "lib/log.h"
 #include "scheduler/why.h"
 #include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_load.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -61,14 +62,19 @@ static void count_executing(struct scheduler *scheduler) {
     arena_clear(&arena);
 }
 
-void scheduler_prepare_why(struct scheduler *scheduler, struct wall now) {
+bool scheduler_start_why(struct scheduler *scheduler, const struct job *job,
+                         struct wall now, struct err *err) {
     struct arena arena = ARENA_INIT;
     struct order_effect *effects;
+    scheduler->now = now;
+    if (!scheduler_load_for(scheduler, job, err))
+        return false;
     count_executing(scheduler);
     scheduler_order_answer(scheduler);
     (void)order_scan(scheduler->order, now, &arena, &effects);
     scheduler_order_answer(scheduler);
     arena_clear(&arena);
+    return true;
 }
 
 /* Rollbacks run one at a time, and before everything else. */

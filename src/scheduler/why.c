@@ -36,8 +36,9 @@ static char *holds_of(struct why *why, unsigned holds) {
     struct text text = TEXT_INIT;
     if (holds == 0)
         return arena_printf(why->arena, "%s", "");
-    job_holds_format(holds, &text);
-    char *result = arena_printf(why->arena, ", held (%s)", text_string(&text));
+    job_holds_format(holds, &text); /* empty: held by its group only */
+    char *result = arena_printf(why->arena, text.len > 0 ? ", held (%s)" : "%s",
+                                text_string(&text));
     text_clear(&text);
     return result;
 }

@@ -130,8 +130,72 @@ static void judge_overdue(struct world *world) {
                first.id.p, wall_ms_since(world->now, first.not_before));
 }
 
+/* The reasons that the order knows, one per line, if what explains `loaded` is
+ * read from the registry. */
+static struct span order_reasons(struct world *world, const struct job *job,
+                                 const struct job *loaded,
+                                 struct arena *arena) {
+    static const char *const kinds[] = {"precursor", "dependency", "record"};
+    const struct scheduler_target target = {.name = SPAN("main"),
+                                            .lanes = world->lanes};
+    const struct scheduler_options options = {.slots = WORLD_SLOTS,
+                                              .wait_for_dep_ms = 60000,
+                                              .targets = &target,
+                                              .target_count = 1};
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct runner runner = world_runner(world);
+    struct scheduler *passing = scheduler_new(world->store, &options, &runner);
+    struct scheduler_reason *reasons;
+    size_t count;
+    struct err err;
+    if (!scheduler_start_why(passing, loaded, world->now, &err) ||
+        !scheduler_why(passing, job, world->now, arena, &reasons, &count, &err))
+        world_fail(world, "cannot explain: %s", err.text);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < COUNT(kinds); k++)
+            if (strcmp(reasons[i].kind, kinds[k]) == 0) {
+                text_addspan(&text, reasons[i].text);
+                text_addc(&text, '\n');
+            }
+    scheduler_free(passing);
+    return arena_span(arena, text_span(&text));
+}
+
+/* `why` without a role reads only a part of the registry for a job that is
+ * staged or pending. It must give the same reasons as if it had read all live
+ * jobs, as it does for a queued one. */
+static void judge_explanation(struct world *world, const struct job *job) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job queued = *job;
+    queued.state = STATE_QUEUED;
+    struct span part = order_reasons(world, job, job, &arena);
+    struct span whole = order_reasons(world, job, &queued, &arena);
+    if (!span_equal(part, whole))
+        world_fail(world, "why %.*s\n%.*sbut from a part of the registry\n%.*s",
+                   (int)job->id.len, job->id.p, (int)whole.len, whole.p,
+                   (int)part.len, part.p);
+}
+
+static void judge_explanations(struct world *world) {
+    enum { JOBS = 4 };
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_STAGED) |
+                                        STATE_BIT(STATE_PENDING),
+                              .newest_first = true,
+                              .limit = JOBS};
+    struct job *jobs;
+    size_t count;
+    if ((world->now.ns / NS_PER_MS + (int64_t)world->seed) % 16 != 0)
+        return; /* it takes a while */
+    if (!store_jobs(world->store, &list, &arena, &jobs, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        judge_explanation(world, &jobs[i]);
+}
+
 void judge_settled(struct world *world) {
     judge_overdue(world);
+    judge_explanations(world);
 
     size_t live = 0;
     LIST_EACH (&world->processes, link) {
