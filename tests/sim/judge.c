@@ -185,7 +185,7 @@ static void judge_explanations(struct world *world) {
                               .limit = JOBS};
     struct job *jobs;
     size_t count;
-    if ((world->now.ns / NS_PER_MS + (int64_t)world->seed) % 16 != 0)
+    if ((world->now.ns / NS_PER_MS + (int64_t)world->seed) % 64 != 0)
         return; /* it takes a while */
     if (!store_jobs(world->store, &list, &arena, &jobs, &count, NULL))
         return;
