@@ -367,7 +367,7 @@ bool submission_check(const struct submission *submission, struct err *err) {
 bool submission_check_node(const struct submission *submission,
                            struct err *err) {
     struct span node = submission->node;
-    return node.len == 0 || span_is(node, "local") ||
+    return node.p == NULL || span_is(node, "local") ||
            err_set(err, ERR_DATA, "no node '%.*s': this base has only 'local'",
                    (int)(node.len < 200 ? node.len : 200), node.p);
 }

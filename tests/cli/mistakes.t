@@ -65,6 +65,9 @@ $ pointsman submit --class XX -- true
 $ pointsman submit --node elsewhere -- true
 ! pointsman: no node 'elsewhere': this base has only 'local'
 = 64
+$ pointsman submit --node= -- true
+! pointsman: no node '': this base has only 'local'
+= 64
 $ pointsman submit --timeout soon -- true
 ! pointsman: '--timeout' must be a duration such as 90, 90s, 15m or 2h, not 'soon'
 = 64
