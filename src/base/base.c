@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/dir.h"
@@ -85,18 +86,27 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
     return true;
 }
 
+enum { LOCK_TRIES = 20 };
+static const struct timespec between_tries = {.tv_nsec = 50 * NS_PER_MS};
+
 /* Every process that has the base open holds a shared lock on base.lock; taking
- * it also tests whether locks work here. */
+ * it also tests whether locks work here. It is held exclusively for a moment
+ * only when the registry is migrated. */
 static bool lock_base(struct base *base, bool exclusive, struct err *err) {
     struct err why = {0};
-    if (!lock_take(base->dirs[BASE_CTRL], "base.lock",
-                   exclusive ? LOCK_EXCLUSIVE : LOCK_SHARED, !base->read_only,
-                   false, &base->lock_fd, &why))
-        return err_set(err, why.kind == ERR_CANNOT ? ERR_REFUSED : why.kind,
-                       "locks do not work in base '%s': %s", base->path,
-                       why.text);
-    if (base->lock_fd >= 0 || base->read_only)
-        return true;
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!lock_take(base->dirs[BASE_CTRL], "base.lock",
+                       exclusive ? LOCK_EXCLUSIVE : LOCK_SHARED,
+                       !base->read_only, false, &base->lock_fd, &why))
+            return err_set(err, why.kind == ERR_CANNOT ? ERR_REFUSED : why.kind,
+                           "locks do not work in base '%s': %s", base->path,
+                           why.text);
+        if (base->lock_fd >= 0 || base->read_only)
+            return true;
+        if (exclusive)
+            break;
+        nanosleep(&between_tries, NULL);
+    }
     return err_set(
         err, ERR_RUNNING,
         exclusive ? "base '%s' is in use: stop its server and daemons first"
@@ -322,15 +332,52 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err) {
     return true;
 }
 
-/* After an update of the program even a command that only reads migrates the
- * registry to the new version, if it may write there. */
-static bool migrate_store(const char *path) {
+/* Migrates the registry if no other process has the base open: one of an older
+ * program would go on writing rows that lack what the new version adds. */
+static bool migrate_store(struct base *base, const struct base_open *how,
+                          const char *path, struct err *err) {
     struct store_options options = {0};
     struct store *store;
-    if (access(path, W_OK) < 0 ||
-        !store_sqlite_open(path, &options, &store, NULL))
+    if (!how->exclusive) {
+        fd_close(&base->lock_fd);
+        if (!lock_take(base->dirs[BASE_CTRL], "base.lock", LOCK_EXCLUSIVE,
+                       !base->read_only, false, &base->lock_fd, err))
+            return false;
+    }
+    if (base->lock_fd < 0)
+        nanosleep(&between_tries, NULL); /* or it is being migrated now */
+    else if (store_sqlite_open(path, &options, &store, err))
+        store_close(store);
+    else
         return false;
-    store_close(store);
+    if (how->exclusive)
+        return true;
+    fd_close(&base->lock_fd);
+    return lock_base(base, false, err);
+}
+
+/* After an update of the program even a command that only reads migrates the
+ * registry to the new version, if it may write there. */
+static bool open_current(struct base *base, const struct base_open *how,
+                         const char *path, const struct store_options *options,
+                         struct err *err) {
+    struct err why = {0};
+    for (int i = 0; !store_sqlite_open(path, options, &base->store, &why);
+         i++) {
+        if (why.kind == ERR_REFUSED && i == LOCK_TRIES)
+            return err_set(err, ERR_RUNNING,
+                           "%s, and another process has the base open: stop "
+                           "its server and daemons first",
+                           why.text);
+        if (why.kind != ERR_REFUSED)
+            return err_set(err, why.kind, "%s", why.text);
+        if (access(path, W_OK) < 0)
+            return err_set(err, ERR_TEMPORARY,
+                           "%s: use it once as somebody who may write there",
+                           why.text);
+        if (!migrate_store(base, how, path, err))
+            return false;
+    }
     return true;
 }
 
@@ -353,11 +400,9 @@ static bool open_store(struct base *base, const struct base_open *how,
                            path.p);
         options.create = true;
     }
-    bool ok = store_sqlite_open(path.p, &options, &base->store, err);
-    if (!ok && how->read_only && err->kind == ERR_TEMPORARY)
-        ok = migrate_store(path.p) &&
-             store_sqlite_open(path.p, &options, &base->store, err);
-    return ok || err_wrap(err, "cannot open the registry of '%s'", base->path);
+    options.keep_version = !options.create;
+    return open_current(base, how, path.p, &options, err) ||
+           err_wrap(err, "cannot open the registry of '%s'", base->path);
 }
 
 /* ---- open, close ----------------------------------------------------- */

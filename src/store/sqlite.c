@@ -340,12 +340,12 @@ static void backend_close(struct store *store) {
 }
 
 static bool open_writer(struct sqlite *sqlite, const char *path, bool create,
-                        unsigned busy_ms, struct err *err) {
+                        bool keep_version, unsigned busy_ms, struct err *err) {
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     struct sqlite_db *db = &sqlite->writer;
     return sqlite_db_open(db, path, flags, busy_ms, err) &&
            sqlite_db_run(db, "PRAGMA journal_mode = WAL", err) &&
-           sqlite_migrate(db, false, err);
+           sqlite_migrate(db, keep_version, err);
 }
 
 static bool open_reader(struct sqlite *sqlite, const char *path,
@@ -381,10 +381,10 @@ bool store_sqlite_open(const char *path, const struct store_options *options,
     sqlite->wake = o->wake;
     sqlite->wake_ctx = o->wake_ctx;
     uint64_t seq = 0;
-    bool well =
-        (o->read_only || open_writer(sqlite, path, create, busy_ms, err)) &&
-        open_reader(sqlite, path, busy_ms, err) &&
-        backend_last_seq(&sqlite->store, &seq, err);
+    bool well = (o->read_only || open_writer(sqlite, path, create,
+                                             o->keep_version, busy_ms, err)) &&
+                open_reader(sqlite, path, busy_ms, err) &&
+                backend_last_seq(&sqlite->store, &seq, err);
     sqlite->store.seq = seq;
     if (well && o->own_thread && !o->read_only)
         well = sqlite->own_thread = thread_start(sqlite, err);

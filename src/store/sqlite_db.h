@@ -169,7 +169,8 @@ bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,
 /* sqlite_noun.c */
 void sqlite_nouns_close(struct sqlite_db *db);
 
-/* Creates or migrates the schema; only checks it when read_only. */
-bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err);
+/* Creates or migrates the schema; with only_check, ERR_REFUSED if there is
+ * anything to do. */
+bool sqlite_migrate(struct sqlite_db *db, bool only_check, struct err *err);
 
 #endif

@@ -92,7 +92,7 @@ static bool steps_take(struct steps *steps, struct sqlite_db *db,
     return true;
 }
 
-bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err) {
+bool sqlite_migrate(struct sqlite_db *db, bool only_check, struct err *err) {
     CLEANUP(steps_clear) struct steps steps = {0};
     steps.steps = store_steps(&steps.count);
     steps.taken = mem_alloc(steps.count * sizeof(*steps.taken));
@@ -100,13 +100,13 @@ bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err) {
         return false;
     if (steps.taken_count == steps.count)
         return true;
-    if (read_only)
-        return err_set(err, steps.taken_count == 0 ? ERR_DATA : ERR_TEMPORARY,
-                       steps.taken_count == 0
-                           ? "'%s' is empty: it never was a registry"
-                           : "registry '%s' is of an older version: use it "
-                             "once with a command that writes",
-                       db->path);
+    if (only_check)
+        return steps.taken_count == 0
+                   ? err_set(err, ERR_DATA,
+                             "'%s' is empty: no registry was ever made there",
+                             db->path)
+                   : err_set(err, ERR_REFUSED,
+                             "registry '%s' is of an older version", db->path);
     /* Another process may be doing the same: check again under the lock. */
     if (!sqlite_db_run(db, "BEGIN IMMEDIATE", err))
         return false;

@@ -38,17 +38,19 @@ struct store;
 struct store_batch;
 
 struct store_options {
-    bool read_only;   /* open for reading; never creates or migrates */
-    bool create;      /* make the file when it is absent */
-    bool own_thread;  /* false: store_turn() commits on the caller's thread */
-    unsigned busy_ms; /* wait for other writers; 0 = 10 s */
+    bool read_only;    /* open for reading; never creates or migrates */
+    bool create;       /* make the file when it is absent */
+    bool keep_version; /* refuse a registry that would have to be migrated */
+    bool own_thread;   /* false: store_turn() commits on the caller's thread */
+    unsigned busy_ms;  /* wait for other writers; 0 = 10 s */
     /* Called from any thread when store_turn has something to do. */
     void (*wake)(void *ctx);
     void *wake_ctx;
 };
 
 /* Errors: ERR_CANNOT, ERR_DENIED, ERR_DATA (not a registry, or newer than this
- * program), ERR_TEMPORARY (locked). */
+ * program), ERR_REFUSED (older, with read_only or keep_version), ERR_TEMPORARY
+ * (locked). */
 bool store_sqlite_open(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err);
 /* Waits for batches under way, then closes. NULL is fine. */

@@ -260,7 +260,9 @@ static void an_old_registry_is_upgraded(void **state) {
     edit(path, "PRAGMA journal_mode = WAL");
     edit(path, store_schema_steps[0].sql);
     edit(path, "INSERT INTO migration VALUES (1, 0)");
-    assert_refused(path, &options, ERR_TEMPORARY, "of an older version");
+    assert_refused(path, &options, ERR_REFUSED, "of an older version");
+    options = (struct store_options){.keep_version = true};
+    assert_refused(path, &options, ERR_REFUSED, "of an older version");
     store = rig_open(path, false);
     assert_int_equal(store_version(store), store_last_step());
     assert_true(schedule_row_list(store, SPAN(""), 0, &arena, &schedules,
