@@ -456,8 +456,17 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_options options = {.read_only = true};
     struct store *store;
+    struct err why = {0};
     text_addf(&path, "%s/" BASE_REGISTRY, base->path);
-    if (!store_sqlite_open(path.p, &options, &store, NULL))
+    bool opened = store_sqlite_open(path.p, &options, &store, &why);
+    /* One of an older version, or one that is locked, is not lost. */
+    if (!opened && (why.kind == ERR_REFUSED || why.kind == ERR_TEMPORARY)) {
+        options.read_only = false;
+        if (!store_sqlite_open(path.p, &options, &store, err))
+            return false;
+        opened = true;
+    }
+    if (!opened)
         return true;
     bool more = store_verify(store, NULL) && has_unique_data(store, &arena);
     store_close(store);

@@ -283,4 +283,33 @@ facts_but_sentences() {
 }
 scenario 'a rebuild reads the facts of events, not their sentences' reworded
 
+# ---- the registry of an earlier program --------------------------------------
+
+intact_is_not_rebuilt() {
+    unpack base
+    ends 100 pointsman fsck --rebuild
+    says 'is intact and holds' err
+    as_recorded base-$old.expect facts
+}
+scenario 'an intact registry of an earlier program is not rebuilt' \
+    intact_is_not_rebuilt
+
+# A server of an earlier program holds base.lock like this descriptor.
+older_process_goes_first() {
+    unpack base
+    for command in list fsck 'submit -- true' 'daemon all --once'; do
+        exec 9<base/ctrl/base.lock
+        flock -s 9
+        # shellcheck disable=SC2086
+        ends 99 pointsman $command 9<&-
+        says 'another process has the base open' err
+        exec 9<&-
+    done
+    as_recorded base-$old.expect facts
+}
+if command -v flock >/dev/null; then
+    scenario 'no registry is migrated while an earlier program has it open' \
+        older_process_goes_first
+fi
+
 finish
