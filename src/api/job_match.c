@@ -4,7 +4,7 @@
 
 bool job_match_parse(struct span text, struct arena *arena,
                      struct job_match *ret_match, struct err *err) {
-    char letters[9];
+    char letters[JOB_STATES + 1];
 
     *ret_match = (struct job_match){0};
     if (!filter_parse(text, arena, &ret_match->filter, err))

@@ -197,7 +197,7 @@ static void topic_exit_codes(struct text *out) {
 
 static void topic_states(struct text *out) {
     text_adds(out, "States of a job\n\n");
-#define JOB_STATE(name, letter, word, dir, group) \
+#define JOB_STATE(name, letter, word, dir, group, traits) \
     add_pair(out, (char[]){letter, '\0'}, 1, word " (" group "; " dir "/)");
 #include "core/life.def"
 #undef JOB_STATE
@@ -213,7 +213,7 @@ static void topic_states(struct text *out) {
 
 /* The words of life.def that a field of a filter accepts, each after ", ". */
 static const char state_words[] =
-#define JOB_STATE(name, letter, word, dir, group) ", " word
+#define JOB_STATE(name, letter, word, dir, group, traits) ", " word
 #include "core/life.def"
 #undef JOB_STATE
     ;
@@ -289,7 +289,7 @@ static void topic_files(struct text *out) {
     add_pair(out, "data/", 18, "tarballs of change sets");
     add_pair(out, "reject/", 18,
              "refused files, each with its reason in a .why file");
-#define JOB_STATE(name, letter, word, dir, group) \
+#define JOB_STATE(name, letter, word, dir, group, traits) \
     add_pair(out, dir "/", 18, "job files of change sets that are " word);
 #include "core/life.def"
 #undef JOB_STATE

@@ -33,7 +33,8 @@ static const struct {
     char letter;
     const char *word, *dir, *group;
 } states[] = {
-#define JOB_STATE(name, letter, word, dir, group) {letter, word, dir, group},
+#define JOB_STATE(name, letter, word, dir, group, traits) \
+    {letter, word, dir, group},
 #include "core/life.def"
 #undef JOB_STATE
 };

@@ -38,7 +38,7 @@ enum job_trait {
 };
 
 enum job_state {
-#define JOB_STATE(name, letter, word, dir, group) STATE_##name,
+#define JOB_STATE(name, letter, word, dir, group, traits) STATE_##name,
 #include "core/life.def"
 #undef JOB_STATE
     JOB_STATES,
@@ -84,16 +84,31 @@ struct job;
 
 /* The bit of a state in a set of states. */
 #define STATE_BIT(state) (1u << (state))
-#define STATES_LIVE                                      \
-    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) | \
-     STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING))
-#define STATES_WAITING                                   \
-    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) | \
-     STATE_BIT(STATE_PENDING))
-#define STATES_FINAL                                   \
-    (STATE_BIT(STATE_DONE) | STATE_BIT(STATE_FAILED) | \
-     STATE_BIT(STATE_TERMINATED) | STATE_BIT(STATE_ABANDONED))
-#define STATES_ALL (STATES_LIVE | STATES_FINAL)
+
+enum state_trait {
+    STATE_WAITS = 1 << 0, /* the job has to be started */
+    STATE_ENDS = 1 << 1   /* the job has ended */
+};
+
+/* The states that have the trait. */
+#define STATES_WITH(trait, state, traits) \
+    | (((traits) & (trait)) != 0 ? 1 << (state) : 0)
+enum {
+    STATES_ALL = (1 << JOB_STATES) - 1,
+    STATES_WAITING = 0
+#define JOB_STATE(name, letter, word, dir, group, traits) \
+    STATES_WITH(STATE_WAITS, STATE_##name, traits)
+#include "core/life.def"
+#undef JOB_STATE
+    ,
+    STATES_FINAL = 0
+#define JOB_STATE(name, letter, word, dir, group, traits) \
+    STATES_WITH(STATE_ENDS, STATE_##name, traits)
+#include "core/life.def"
+#undef JOB_STATE
+    ,
+    STATES_LIVE = STATES_ALL & ~STATES_FINAL
+};
 
 const char *job_kind_word(enum job_kind kind);
 bool job_kind_parse(struct span word, enum job_kind *ret_kind);

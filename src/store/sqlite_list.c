@@ -160,7 +160,7 @@ static const char *kind_word(unsigned kind) {
 
 static const char *state_letter(unsigned state) {
     static const char letters[][2] = {
-#define JOB_STATE(name, letter, word, dir, group) {letter},
+#define JOB_STATE(name, letter, word, dir, group, traits) {letter},
 #include "core/life.def"
 #undef JOB_STATE
     };

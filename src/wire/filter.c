@@ -21,18 +21,14 @@ static const struct {
 };
 
 static const struct {
-    const char *word, *letters;
+    const char *word;
+    unsigned states; /* bits */
 } states[] = {
-#define JOB_STATE(name, letter, word, dir, group) {word, (char[]){letter, 0}},
+#define JOB_STATE(name, letter, word, dir, group, traits) \
+    {word, STATE_BIT(STATE_##name)},
 #include "core/life.def"
 #undef JOB_STATE
-    {"open", "QSPX"}, {"final", "DFTA"}};
-
-static const char letters[] = {
-#define JOB_STATE(name, letter, word, dir, group) letter,
-#include "core/life.def"
-#undef JOB_STATE
-    '\0'};
+    {"open", STATES_LIVE}, {"final", STATES_FINAL}};
 
 struct reader {
     struct span text;
@@ -122,27 +118,28 @@ static void add_value(struct reader *reader, struct filter_term *term,
     term->values = grown;
 }
 
-static bool state_letters(struct span word, struct span *ret_letters) {
-    if (word.len == 1) {
-        for (size_t i = 0; i + 1 < sizeof letters; i++) {
-            if (lower(word.p[0]) == lower(letters[i])) {
-                *ret_letters = span_make(letters + i, 1);
-                return true;
-            }
-        }
-    }
-    for (size_t i = 0; i < COUNT(states); i++) {
-        if (span_is(word, states[i].word)) {
-            *ret_letters = span_of(states[i].letters);
-            return true;
-        }
-    }
-    return false;
+/* A state is given by its word, its letter, or a word for several. */
+static unsigned states_of(struct span word) {
+    for (unsigned state = 0; state < JOB_STATES; state++)
+        if (word.len == 1 &&
+            lower(word.p[0]) == lower(job_state_letter((enum job_state)state)))
+            return STATE_BIT(state);
+    for (size_t i = 0; i < COUNT(states); i++)
+        if (span_is(word, states[i].word))
+            return states[i].states;
+    return 0;
 }
 
 static bool take_state(struct reader *reader, size_t at, struct span *value) {
-    if (state_letters(*value, value))
+    CLEANUP(text_clear) struct text letters = TEXT_INIT;
+    unsigned found = states_of(*value);
+    for (unsigned state = 0; state < JOB_STATES; state++)
+        if (found & STATE_BIT(state))
+            text_addc(&letters, job_state_letter((enum job_state)state));
+    if (found != 0) {
+        *value = arena_span(reader->arena, text_span(&letters));
         return true;
+    }
     const char *known[COUNT(states)];
     for (size_t i = 0; i < COUNT(states); i++)
         known[i] = states[i].word;
@@ -487,18 +484,20 @@ bool filter_match(const struct filter *filter, const struct filter_facts *facts,
     return true;
 }
 
-void filter_states(const struct filter *filter, char ret_states[9]) {
+void filter_states(const struct filter *filter,
+                   char ret_states[JOB_STATES + 1]) {
     size_t count = 0;
-    for (size_t s = 0; s + 1 < sizeof letters; s++) {
+    for (unsigned s = 0; s < JOB_STATES; s++) {
+        char letter = job_state_letter((enum job_state)s);
         bool possible = true;
         for (size_t i = 0; i < filter->count; i++) {
             const struct filter_term *term = &filter->terms[i];
             if (term->field == FILTER_STATE &&
-                any_state(term, letters[s]) == term->negate)
+                any_state(term, letter) == term->negate)
                 possible = false;
         }
         if (possible)
-            ret_states[count++] = letters[s];
+            ret_states[count++] = letter;
     }
     ret_states[count] = '\0';
 }

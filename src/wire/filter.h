@@ -22,6 +22,7 @@
 #include "lib/err.h"
 #include "lib/text.h"
 #include "lib/time.h"
+#include "core/job.h"
 
 enum filter_field {
 #define FILTER_FIELD(name, word, kind, meaning) FILTER_##name,
@@ -67,6 +68,7 @@ bool filter_match(const struct filter *filter, const struct filter_facts *facts,
                   struct wall now);
 /* Letters of the states that can match at all, so that only these are searched.
  */
-void filter_states(const struct filter *filter, char ret_states[9]);
+void filter_states(const struct filter *filter,
+                   char ret_states[JOB_STATES + 1]);
 
 #endif

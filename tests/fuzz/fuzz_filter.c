@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                                  .arg = SPAN("make check"),
                                  .touches = touches,
                                  .touch_count = 1};
-    char states[9];
+    char states[JOB_STATES + 1];
 
     if (!filter_parse(span_make(data, bytes), &arena, &filter, &err)) {
         assert(err.kind == ERR_USAGE && err.text[0]);

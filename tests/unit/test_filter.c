@@ -130,7 +130,7 @@ static void a_filter_knows_which_states_can_match(void **state) {
                                            {"state:D state:F", ""}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct filter filter;
-        char states[9];
+        char states[JOB_STATES + 1];
         assert_true(filter_parse(span_of(cases[i][0]), &arena, &filter, NULL));
         filter_states(&filter, states);
         assert_string_equal(states, cases[i][1]);

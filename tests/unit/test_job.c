@@ -86,8 +86,12 @@ static void final_states_agree_with_the_set_of_final_states(void **state) {
     assert_true(job_state_is_final(STATE_ABANDONED));
     assert_false(job_state_is_final(STATE_PENDING));
     assert_false(job_state_is_final(STATE_NONE));
+    assert_int_equal(STATES_WAITING, STATE_BIT(STATE_QUEUED) |
+                                         STATE_BIT(STATE_STAGED) |
+                                         STATE_BIT(STATE_PENDING));
+    assert_int_equal(STATES_LIVE, STATES_WAITING | STATE_BIT(STATE_EXECUTING));
     assert_int_equal(STATES_LIVE & STATES_FINAL, 0);
-    assert_int_equal(STATES_ALL, (1u << JOB_STATES) - 1);
+    assert_int_equal(STATES_LIVE | STATES_FINAL, STATES_ALL);
 }
 
 static void holds_are_formatted_in_order(void **state) {
