@@ -119,8 +119,8 @@ static struct span reason_of(enum job_state from, enum job_state to) {
     return (struct span){0};
 }
 
-void asking_live(struct asking *asking, const char *id, const char *letters,
-                 int exit_code) {
+void asking_advance(struct asking *asking, const char *id, const char *letters,
+                    int exit_code) {
     struct arena arena = ARENA_INIT;
     struct job job;
     struct err err = {0};

@@ -44,8 +44,8 @@ void ask_expect(struct asking *asking, enum api_method method, const char *uri,
                 const char *body, int status);
 
 /* Moves a job through the given states, one after the other: "PXF". */
-void asking_live(struct asking *asking, const char *id, const char *letters,
-                 int exit_code);
+void asking_advance(struct asking *asking, const char *id, const char *letters,
+                    int exit_code);
 bool answer_has(const struct answer *answer, const char *part);
 
 #endif

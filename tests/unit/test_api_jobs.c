@@ -70,7 +70,7 @@ static void the_same_submission_twice_creates_one_job(void **state) {
     const char *body = "{\"id\":\"a1\",\"command\":[\"true\"]}";
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
     struct answer answer = get("/api/v1/counts");
     assert_true(answer_has(&answer, "\"done\":1"));
@@ -83,7 +83,7 @@ static void an_id_can_never_be_used_again(void **state) {
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs",
                "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs",
                "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
 }
@@ -94,7 +94,7 @@ static void a_request_repeated_with_its_key_creates_one_job(void **state) {
     asking.key = "k-1";
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
-    asking_live(&asking, "@last", "XD", 0);
+    asking_advance(&asking, "@last", "XD", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
     ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 409);
     asking.key = "k-2";
@@ -215,7 +215,7 @@ static void a_list_is_filtered(void **state) {
                "\"touches\":[\"db\"]}",
                201);
     submit("f2");
-    asking_live(&asking, "f2", "XF", 3);
+    asking_advance(&asking, "f2", "XF", 3);
     static const struct {
         const char *filter;
         size_t lines;
@@ -268,7 +268,7 @@ static void a_waiting_job_is_cancelled_at_once(void **state) {
 static void cancelling_a_running_job_asks_it_to_end(void **state) {
     (void)state;
     submit("a1");
-    asking_live(&asking, "a1", "X", 0);
+    asking_advance(&asking, "a1", "X", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
     expect_state("a1", "X");
     struct answer answer = get("/api/v1/jobs/a1");
@@ -281,10 +281,10 @@ static void a_failed_job_can_be_retried(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
-    asking_live(&asking, "a1", "XF", 1);
+    asking_advance(&asking, "a1", "XF", 1);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
     expect_state("a1", "P");
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
     struct answer answer = get("/api/v1/jobs/a1/attempts");
     assert_int_equal(lines_of(&answer), 2);
@@ -318,7 +318,7 @@ static void a_change_set_cannot_be_retried(void **state) {
     store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
     assert_true(store_write(batch, NULL));
     store_batch_free(batch);
-    asking_live(&asking, "C1", "T", 0);
+    asking_advance(&asking, "C1", "T", 0);
     struct answer answer =
         ask(&asking, API_POST, "/api/v1/jobs/C1/retry", NULL);
     assert_int_equal(answer.status, 409);
@@ -392,10 +392,10 @@ static void waiting_ends_when_all_jobs_have_ended(void **state) {
     submit("a2");
     ask_open(&asking, API_GET, "/api/v1/wait?id=a1&id=a2", NULL, &answer);
     assert_int_equal(answer.status, 0);
-    asking_live(&asking, "a2", "XF", 3);
+    asking_advance(&asking, "a2", "XF", 3);
     store_turn(asking.store);
     assert_int_equal(answer.ready, 0);
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     store_turn(asking.store);
     assert_int_equal(answer.ready, 1);
     answer_more(&answer);
@@ -410,7 +410,7 @@ static void waiting_ends_when_all_jobs_have_ended(void **state) {
 static void waiting_for_an_ended_job_ends_at_once(void **state) {
     (void)state;
     submit("a1");
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     ask_expect(&asking, API_GET, "/api/v1/wait?id=a1", NULL, 200);
     ask_expect(&asking, API_GET, "/api/v1/wait?id=nobody", NULL, 404);
 }
@@ -428,7 +428,7 @@ static void a_client_may_disconnect_while_it_waits(void **state) {
     submit("a1");
     ask_open(&asking, API_GET, "/api/v1/wait?id=a1", NULL, &answer);
     answer_clear(&answer);
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -443,7 +443,7 @@ static void events_are_sent_as_they_happen(void **state) {
     assert_true(answer.ready > 0);
     answer_more(&answer);
     assert_int_equal(lines_of(&answer), 1);
-    asking_live(&asking, "a1", "XD", 0);
+    asking_advance(&asking, "a1", "XD", 0);
     answer_more(&answer);
     assert_int_equal(lines_of(&answer), 3);
     assert_false(answer.ended);
@@ -500,7 +500,7 @@ static void why_names_what_holds_a_job_back(void **state) {
     assert_true(answer_has(&answer, "\"kind\":\"hold\""));
     answer_clear(&answer);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/release", NULL, 200);
-    asking_live(&asking, "a1", "XF", 2);
+    asking_advance(&asking, "a1", "XF", 2);
     answer = get("/api/v1/jobs/a1/why");
     assert_true(answer_has(&answer, "\"kind\":\"ended\""));
     answer_clear(&answer);
