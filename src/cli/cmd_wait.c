@@ -31,11 +31,16 @@ static bool on_job_ended(void *ctx, struct span line) {
     }
     struct arena arena = ARENA_INIT;
     const char *detail = call_line_printable(line, "detail", &arena);
+    /* The code of a change set says nothing about its checks. */
+    bool is_command =
+        strcmp(call_line_text(line, "kind", &arena), "command") == 0;
+    char ending[32] = "";
+    if (is_command)
+        snprintf(ending, sizeof(ending), ", exit code %d", code);
     if (code != 0)
-        console_note("%s: %s%s%s, exit code %d",
-                     call_line_text(line, "id", &arena),
+        console_note("%s: %s%s%s%s", call_line_text(line, "id", &arena),
                      call_line_text(line, "reason", &arena),
-                     detail[0] == '\0' ? "" : ": ", detail, code);
+                     detail[0] == '\0' ? "" : ": ", detail, ending);
     arena_clear(&arena);
     return true;
 }

@@ -42,7 +42,7 @@ $ touch sick && pointsman -q rollback A1
 | <R4>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R4>
-! <R4>: rb-command: A1: ..., exit code 1
+! <R4>: rb-command: A1: ...
 = 1
 $ pointsman status A1 | grep -e ^state -e rolled
 | state       done ...
@@ -58,7 +58,7 @@ $ pointsman -q rollback B1
 | <R5>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R5>
-! <R5>: rb-target: target 'oneway' has no revert command; write revert = COMMAND into its section, exit code 1
+! <R5>: rb-target: target 'oneway' has no revert command; write revert = COMMAND into its section
 = 1
 $ pointsman status B1 | grep ^state
 | state       done ...
@@ -69,7 +69,7 @@ $ sh make S1 slow && pointsman daemon all --until-idle && pointsman -q rollback 
 | <R6>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R6>
-! <R6>: rb-command: S1: timeout command timed out (1 s), exit code 1
+! <R6>: rb-command: S1: timeout command timed out (1 s)
 = 1
 $ pointsman status S1 | grep ^state
 | state       done ...

@@ -16,16 +16,16 @@ $ sh rb 1 main C77 && sh rb 2 main O1 && sh rb 3 main C1 && sh rb 4 main C3 C88 
 | R03
 | R04
 $ pointsman wait R01
-! R01: rb-unknown: no job 'C77', exit code 1
+! R01: rb-unknown: no job 'C77'
 = 1
 $ pointsman wait R02
-! R02: rb-target: 'O1' belongs to target 'other', this rollback to 'main': submit a rollback for each target, exit code 1
+! R02: rb-target: 'O1' belongs to target 'other', this rollback to 'main': submit a rollback for each target
 = 1
 $ pointsman wait R03
-! R03: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 2 sets and 5000 files (--limit): C1 C2 C3, exit code 1
+! R03: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 2 sets and 5000 files (--limit): C1 C2 C3
 = 1
 $ pointsman wait R04
-! R04: rb-unknown: no job 'C88', exit code 1
+! R04: rb-unknown: no job 'C88'
 = 1
 $ pointsman list --all id:C1,C2,C3,O1
 | ID ...

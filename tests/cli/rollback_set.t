@@ -30,7 +30,7 @@ $ pointsman -q rollback C1
 | <R1>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R1>
-! <R1>: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand, exit code 1
+! <R1>: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
 = 1
 $ git -C project.git rev-parse main | diff - before
 $ pointsman list --all id:C1,C2,C3,C9
