@@ -110,6 +110,7 @@ struct api_options {
     uint64_t seed;              /* for generated ids */
 };
 
+/* Copies the options; what they point to must outlive the API. */
 struct api *api_new(const struct api_options *options);
 const struct access_rules *api_access(const struct api *api);
 /* Every call must have been closed. NULL is fine. */
@@ -142,6 +143,7 @@ bool api_call_is_long(const struct api_call *call);
 /* The next bytes of the body; empty: none yet, `ready` will be called.
  * False: there are no more. They stay until api_call_skip. */
 bool api_call_read(struct api_call *call, struct span *ret_bytes);
+/* Drops the first bytes that api_call_read returned. */
 void api_call_skip(struct api_call *call, size_t bytes);
 void api_call_close(struct api_call *call); /* at any time; NULL is fine */
 

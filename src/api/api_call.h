@@ -86,6 +86,7 @@ void api_end(struct api_call *call); /* all bytes are in `out` */
 /* Ends the call with an error (RFC 9457). What was added to `out` before is
  * dropped unless the status has been sent already: then the stream is cut. */
 void api_fail(struct api_call *call, const struct err *err);
+/* The same with another status than that of the kind of error. */
 void api_fail_status(struct api_call *call, int status, const struct err *err);
 
 /* ---- the request --------------------------------------------------------- */
@@ -98,6 +99,7 @@ struct span api_query(const struct api_call *call, const char *key);
  * given, *ret_value stays unchanged. */
 bool api_query_u64(struct api_call *call, const char *key, uint64_t most,
                    uint64_t *ret_value);
+/* True if the query has the key with a value other than 0, no or false. */
 bool api_query_flag(const struct api_call *call, const char *key);
 /* The keys this route knows, with NULL at the end: any other key fails the
  * call (a misspelt filter must not mean "everything"). */

@@ -128,10 +128,13 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err);
 bool base_reload(struct base *base, struct err *err);
 
 /* Takes the lock of a role or of the server, by its name: only one process can
- * hold it. */
+ * hold it. ERR_RUNNING: another process does. */
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err);
+/* Gives up the lock that base_take_role took; *fd is -1 then. */
 void base_give_role(struct base *base, const char *role, int *fd);
+/* Wakes the process that has the role, if any. Polling finds the same work, so
+ * a failure does not matter. */
 void base_trigger(const struct base *base, const char *role);
 /* True if a process holds that role now; false if that is unknown. */
 bool base_role_is_held(const struct base *base, const char *role);

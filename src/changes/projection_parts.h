@@ -48,6 +48,7 @@ struct projection *projection_of_some(struct base *base);
 
 /* The mark of the set, created if there is none. */
 struct mark *projection_mark_new(struct projection *projection, uint64_t num);
+/* The next pass examines the set. */
 void projection_mark_dirty(struct projection *projection, struct mark *mark);
 /* A store_listener, ctx is the projection: notes in the mark of the set what
  * the event changes in its files. Creates a mark for an admission or a remark
@@ -57,12 +58,18 @@ void projection_on_event(void *ctx, const struct store_event *event);
 bool projection_wait(struct projection *projection, struct err *err);
 /* Its file is gone: the next pass recreates it. */
 void projection_look_again(struct projection *projection, uint64_t num);
+/* Writes an event about the set that changes no state. A failure is logged. */
 void projection_note(struct projection *projection, enum event_kind kind,
                      const struct job *job, struct span reason,
                      struct span detail);
+/* Waits until no other process moves job files; close *ret_fd to unlock. */
 bool projection_lock(struct projection *projection, int *ret_fd,
                      struct err *err);
+/* A pass over all dirty sets while the lock is held. What could not be
+ * projected stays dirty. */
 bool projection_pass_locked(struct projection *projection, struct err *err);
+/* The last event whose effect on the files is durable, from ctrl/; 0: none is
+ * known. */
 uint64_t projection_safe_seq(const struct base *base);
 bool projection_set_safe_seq(const struct base *base, uint64_t seq,
                              struct err *err);
@@ -71,6 +78,7 @@ bool projection_set_safe_seq(const struct base *base, uint64_t seq,
 void projection_doubt_dirs(struct projection *projection);
 /* After a pass: the present state of the others is our own doing. */
 void projection_remember_dirs(struct projection *projection);
+/* Frees what the two functions keep. */
 void projection_forget_dirs(struct projection *projection);
 
 #endif

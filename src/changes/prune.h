@@ -15,6 +15,8 @@ struct prune_report {
     uint64_t archived, removed;
 };
 
+/* One pass. Stops at the first error; the report has what was done until
+ * then. */
 bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
            struct err *err);
 

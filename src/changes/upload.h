@@ -20,6 +20,7 @@ struct upload;
 bool upload_open(struct base *base, struct span name, struct span id,
                  const struct origin *origin, struct upload **ret_upload,
                  struct err *err);
+/* Appends to the file in tmp/. ERR_REFUSED: larger than queue.max-unpacked. */
 bool upload_write(struct upload *upload, struct span bytes, struct err *err);
 
 /* `ok`: marker and data are durable; name and id are those of the set. Not ok:

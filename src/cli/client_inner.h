@@ -41,6 +41,8 @@ struct client_ask {
     struct text error; /* its body, when status is 400 or more */
 };
 
+/* Each sends the request and passes the body of the reply to ask->take; an
+ * error status is not a failure here. False: there was no whole reply. */
 bool client_http_ask(struct client *client, struct client_ask *ask,
                      struct err *err);
 void client_http_close(struct client *client);

@@ -18,7 +18,8 @@ struct progress {
 void progress_clear(struct progress *progress); /* also erases the line */
 /* "40 linking": a number up to 100 first, or any text. */
 void progress_set(struct progress *progress, struct span line);
-/* Called around all other output to the terminal, which is `written`. */
+/* Erases the line before other output, and draws it again after the output,
+ * which is `written`. */
 void progress_hide(struct progress *progress);
 void progress_show(struct progress *progress, struct span written);
 

@@ -44,8 +44,9 @@ struct report_group {
     size_t failure_count;
 };
 
-struct report *report_new(const struct report_by *by);
-void report_free(struct report *report); /* NULL is fine */
+struct report *report_new(const struct report_by *by); /* copies `by` */
+void report_free(struct report *report);               /* NULL is fine */
+/* Adds one job to its group; copies what it needs of the sample. */
 void report_add(struct report *report, const struct report_sample *sample);
 /* Groups by day, class and target, as requested. Spans live as long as the
  * report, the rest in the arena. */

@@ -15,12 +15,13 @@ void rollback_queue_init(struct rollback_queue *queue);
 void rollback_queue_clear(struct rollback_queue *queue);
 /* Adds a waiting rollback, or changes its place. */
 void rollback_queue_offer(struct rollback_queue *queue, const struct job *job);
+/* Removes a rollback that no longer waits; no effect if it is not there. */
 void rollback_queue_forget(struct rollback_queue *queue, uint64_t num);
 /* The number of the first rollback whose time has come; 0: none. */
 uint64_t rollback_queue_due(const struct rollback_queue *queue,
                             struct wall now);
 /* When the next back-off of a rollback ends. Those that are due do not count:
- * something else has to happen before they can start. */
+ * something else has to happen before they can start. WALL_NEVER: none. */
 struct wall rollback_queue_next(const struct rollback_queue *queue,
                                 struct wall now);
 

@@ -9,7 +9,9 @@ struct name_secret {
     uint64_t begin, factor;
 };
 
+/* Random; a constant if the system has no randomness yet, early in a boot. */
 struct name_secret name_secret_draw(void);
+/* The hash of a NUL-terminated name. */
 uint64_t name_hash(const struct name_secret *secret, const char *name);
 
 #endif

@@ -17,18 +17,19 @@
 #include "landing/land.h"
 #include "landing/revert.h"
 
-void land_start_format(const struct land_start *order, struct text *out);
-void land_start_format_revert(const struct revert_start *order,
+/* Appends the object to `out`. */
+void land_start_format(const struct land_start *start, struct text *out);
+void land_start_format_revert(const struct revert_start *start,
                               struct text *out);
 
 /* The result lives in the arena. Relative paths start at `dir`. Error:
  * ERR_DATA; unknown keys, values of a wrong type and missing keys are refused.
  */
 bool land_start_parse(struct span text, const char *dir, struct arena *arena,
-                      struct land_start *ret_order, struct err *err);
+                      struct land_start *ret_start, struct err *err);
 bool land_start_parse_revert(struct span text, const char *dir,
                              struct arena *arena,
-                             struct revert_start *ret_order, struct err *err);
+                             struct revert_start *ret_start, struct err *err);
 
 /* The child's side. */
 struct land_input {

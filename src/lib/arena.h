@@ -14,10 +14,14 @@ struct arena {
 
 #define ARENA_INIT ((struct arena){0})
 
-void arena_clear(struct arena *arena); /* frees all */
+/* Frees everything; the arena may be used again. A CLEANUP function. */
+void arena_clear(struct arena *arena);
+/* Zeroed and aligned for any type; never NULL. */
 void *arena_alloc(struct arena *arena, size_t bytes);
-char *arena_string(struct arena *arena, struct span span); /* NUL-terminated */
+/* Copies of the bytes: with a NUL behind them, or as a span. */
+char *arena_string(struct arena *arena, struct span span);
 struct span arena_span(struct arena *arena, struct span span);
+/* The formatted text, NUL-terminated. */
 char *arena_printf(struct arena *arena, const char *format, ...)
     PRINTF_LIKE(2, 3);
 

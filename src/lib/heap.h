@@ -18,12 +18,12 @@ struct heap {
 void heap_init(struct heap *heap, size_t place_at,
                int (*compare)(const void *a, const void *b));
 void heap_clear(struct heap *heap); /* frees the table, not the items */
-void heap_push(struct heap *heap, void *item);
-void *heap_first(const struct heap *heap); /* NULL when empty */
-void *heap_pop(struct heap *heap);         /* NULL when empty */
-/* no effect if not in the heap */
+void heap_push(struct heap *heap, void *item); /* must not be in a heap */
+void *heap_first(const struct heap *heap);     /* NULL when empty */
+void *heap_pop(struct heap *heap);             /* NULL when empty */
+/* Removes the item; no effect if it is not in the heap. */
 void heap_remove(struct heap *heap, void *item);
-/* call it after a change of its key */
+/* Call it after a change of the item's key; no effect if not in the heap. */
 void heap_changed(struct heap *heap, void *item);
 bool heap_has(const struct heap *heap, const void *item);
 

@@ -32,6 +32,8 @@ struct json {
 /* Starts writing at the end of `out`, which stays the caller's. Needs no
  * close. */
 void json_open(struct json *json, struct text *out);
+/* Each writes the beginning of a value or a whole value. Keys and values must
+ * alternate in an object; the depth is at most JSON_DEPTH (asserted). */
 void json_object(struct json *json);
 void json_array(struct json *json);
 void json_end(struct json *json); /* of the innermost object or array */
@@ -78,6 +80,8 @@ bool json_find(struct span text, const char *key, struct json_value *ret_value);
 /* Returns the decoded string; false: not a string, or it contains \u0000. */
 bool json_get_string(struct json_value value, struct arena *arena,
                      struct span *ret_string);
+/* False: another type; for i64 also a fraction, an exponent, or out of range.
+ */
 bool json_get_i64(struct json_value value, int64_t *ret_value);
 bool json_get_bool(struct json_value value, bool *ret_value);
 

@@ -1,5 +1,5 @@
 /* Messages of the roles to the operator: one line each, "sentence job=...
- * worker=...". base, core and wire never log. Lines go to stderr; under a
+ * worker=...". lib, core and wire never log. Lines go to stderr; under a
  * journal (JOURNAL_STREAM set) they begin with a priority <N>, on a terminal
  * with the local time. Control bytes are escaped. */
 #ifndef POINTSMAN_LIB_LOG_H
@@ -11,8 +11,12 @@
 
 enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
 
+/* Call once, before the first line. `role` (a literal) names the process;
+ * messages less urgent than `least` are dropped. */
 void log_init(const char *role, enum log_level least);
+/* False: messages of this level are dropped. */
 bool log_wants(enum log_level level);
+/* Writes one line. Safe in several threads. */
 void log_write(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)

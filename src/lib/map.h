@@ -20,10 +20,10 @@ struct map {
 
 #define MAP_INIT ((struct map){0})
 
-void map_seed(uint64_t seed);
+void map_seed(uint64_t seed); /* see above; os/clock.h has a seed */
 /* Frees keys and table, not the values. */
 void map_clear(struct map *map);
-size_t map_count(const struct map *map);
+size_t map_count(const struct map *map); /* entries */
 /* The value, or NULL. */
 void *map_get(const struct map *map, struct span key);
 /* Sets the value (not NULL). Returns the previous value, or NULL. */

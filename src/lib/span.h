@@ -25,10 +25,11 @@ struct span span_trim(struct span span); /* removes blanks at both ends */
  * follows it. False if *rest is exhausted (p is NULL then). "a,b," has 3 parts.
  */
 bool span_cut(struct span *rest, char c, struct span *ret_part);
-/* Parses a decimal number and nothing else; no sign for u64. */
+/* Parses a decimal number and nothing else; no sign for u64. False: not such a
+ * number, or out of range. */
 bool span_u64(struct span span, uint64_t *ret_value);
 bool span_i64(struct span span, int64_t *ret_value);
-bool span_is_utf8(struct span span);
+bool span_is_utf8(struct span span); /* well-formed; may contain NULs */
 /* Length of the well-formed UTF-8 character at the front; 0: there is none, or
  * text_addescaped would escape it (except a backslash). */
 size_t span_printable(struct span span);

@@ -31,6 +31,7 @@ void text_reset(struct text *text); /* empties it, keeps the memory */
 /* Makes room for that many bytes and the NUL behind them; len stays. Lack of
  * memory ends the process, as in all functions below. */
 void text_reserve(struct text *text, size_t more_bytes);
+/* Each appends to the text; the source must not be part of it. */
 void text_add(struct text *text, const void *p, size_t bytes);
 void text_adds(struct text *text, const char *string);
 void text_addc(struct text *text, char c);

@@ -29,6 +29,7 @@ uint32_t wall_fraction(struct wall wall); /* nanoseconds within the second */
 struct wall wall_from_s(int64_t s);
 struct wall wall_add_ms(struct wall wall, int64_t ms); /* saturates */
 struct mono mono_add_ms(struct mono mono, int64_t ms); /* saturates */
+/* Rounded down; negative if `earlier` is the later one; saturates. */
 int64_t wall_ms_since(struct wall later, struct wall earlier);
 int64_t mono_ms_since(struct mono later, struct mono earlier);
 

@@ -5,6 +5,8 @@
 #include "lib/attr.h"
 #include "maintenance/fsck.h"
 
+/* Counts a problem and passes its sentence to report->problem, if there is
+ * one. */
 void fsck_problem(struct fsck_report *report, const char *format, ...)
     PRINTF_LIKE(2, 3);
 

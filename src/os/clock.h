@@ -6,6 +6,7 @@
 
 #include "lib/time.h"
 
+/* The present time; cannot fail. lib/time.h describes the three types. */
 struct wall clock_wall(void);
 struct mono clock_mono(void);
 struct boot clock_boot(void);

@@ -57,6 +57,8 @@ struct guard_hello {
     struct span role, cgroup_root, life_path; /* ends in NUL; len 0 = none */
 };
 
+/* For all pairs below: encode appends a whole frame to `out`. decode is false
+ * if the body is damaged; *ret is undefined then. */
 void guard_hello_encode(struct text *out, const struct guard_hello *hello);
 bool guard_hello_decode(struct span body, struct guard_hello *ret_hello);
 
@@ -88,7 +90,7 @@ struct guard_start_frame {
 
 /* False: too large for a frame; nothing was appended. */
 bool guard_start_encode(struct text *out, const struct guard_start *start);
-bool guard_start_decode(struct span body, struct guard_start_frame *ret_order);
+bool guard_start_decode(struct span body, struct guard_start_frame *ret_start);
 
 /* KILL, RELEASE, SLOTS, LEASE: an id and two numbers. */
 struct guard_command {
@@ -98,8 +100,8 @@ struct guard_command {
 };
 
 void guard_command_encode(struct text *out, enum guard_frame_kind kind,
-                          const struct guard_command *word);
-bool guard_command_decode(struct span body, struct guard_command *ret_word);
+                          const struct guard_command *command);
+bool guard_command_decode(struct span body, struct guard_command *ret_command);
 
 /* READY: whether there is a cgroup, pid of the guard, mode text, path of the
  * tree. FAILED: the sentence is in mode. */
@@ -124,8 +126,8 @@ struct guard_report {
 };
 
 void guard_report_encode(struct text *out, enum guard_frame_kind kind,
-                         const struct guard_report *news);
-bool guard_report_decode(struct span body, struct guard_report *ret_news);
+                         const struct guard_report *report);
+bool guard_report_decode(struct span body, struct guard_report *ret_report);
 
 void guard_usage_encode(struct text *out, const struct guard_usage *usage);
 bool guard_usage_decode(struct span body, struct guard_usage *ret_usage);

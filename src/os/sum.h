@@ -1,4 +1,4 @@
-/* SHA-256, in hex. */
+/* SHA-256, as 64 lower-case hex digits and a NUL. */
 #ifndef POINTSMAN_OS_SUM_H
 #define POINTSMAN_OS_SUM_H
 
@@ -12,10 +12,10 @@ enum { SUM_BYTES = 32, SUM_TEXT_BYTES = 65 };
 
 void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]);
 
-struct sum; /* of a stream */
+/* The sum of a stream; sum_end frees it. */
+struct sum;
 struct sum *sum_new(void);
 void sum_add(struct sum *sum, struct span bytes);
-/* Frees it. */
 void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]);
 
 /* Sums the file from its beginning; the offset is not moved. */

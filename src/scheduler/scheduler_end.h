@@ -9,13 +9,19 @@
 
 struct scheduler;
 
-/* Handles arrays that have nothing left to run, although no attempt ended. */
+/* plan: adds the operations to the batch of this turn. committed: the batch was
+ * written (`ok`), or failed and the step has to be planned again. */
+
+/* Arrays that have nothing left to run, although no attempt ended. */
 void scheduler_plan_array_ends(struct scheduler *scheduler);
 void scheduler_array_end_committed(struct scheduler *scheduler,
                                    const struct plan *plan, bool ok);
+/* Attempts that have ended: the next state of their jobs. */
 void scheduler_plan_ends(struct scheduler *scheduler);
 void scheduler_end_committed(struct scheduler *scheduler,
                              const struct plan *plan, bool ok);
+/* When the target of a landing with an unclear end is asked again; WALL_NEVER:
+ * no such landing. */
 struct wall scheduler_probes_next(const struct scheduler *scheduler);
 
 #endif

@@ -9,6 +9,7 @@
 
 struct scheduler;
 
+/* Picks jobs for the free slots and adds their assignments to the batch. */
 void scheduler_plan_starts(struct scheduler *scheduler);
 /* Withdraws assignments that were made ahead of free slots: `count` attempts,
  * the youngest first. */
@@ -17,8 +18,11 @@ void scheduler_withdraw_ahead(struct scheduler *scheduler, unsigned count);
  * become free before the jobs could be assigned again. Returns when to check
  * again (WALL_NEVER: time alone changes nothing). */
 struct wall scheduler_withdraw_excess(struct scheduler *scheduler);
+/* The assignment was written (`ok`) and the attempt is started, or it failed
+ * and the job is offered to the picker again. */
 void scheduler_start_committed(struct scheduler *scheduler,
                                const struct plan *plan, bool ok);
+/* The same for the step of a whole array to X, before its first task. */
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
                            bool ok);
 /* The approvers of a change, for its trailers. */

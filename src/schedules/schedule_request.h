@@ -1,4 +1,5 @@
-/* Requests about schedules. Handlers named in routes.def. */
+/* Requests about schedules: handlers named in routes.def, which also says what
+ * each does. Each answers the call, or sets `work` (api/api_call.h). */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_REQUEST_H
 #define POINTSMAN_SCHEDULES_SCHEDULE_REQUEST_H
 

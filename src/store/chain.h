@@ -14,6 +14,8 @@ struct chain {
 
 void chain_init(struct chain *chain);
 void chain_clear(struct chain *chain);
+/* The hash of `event`, which follows the event with the hash `prev` (all zeros
+ * before the first one). event->hash is not read. */
 void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
                 const struct store_event *event,
                 unsigned char ret_hash[CHAIN_BYTES]);

@@ -76,6 +76,7 @@ typedef void store_listener(void *ctx, const struct store_event *event);
 /* Calls the listener for every event committed after this call. Listeners
  * and completions may submit, but not write (store_write), turn or poll. */
 void store_listen(struct store *store, store_listener *listener, void *ctx);
+/* `listener` and `ctx` as given to store_listen. */
 void store_unlisten(struct store *store, store_listener *listener, void *ctx);
 /* Checks whether other processes wrote and delivers their events. Cheap (one
  * PRAGMA data_version) if they did not. */
@@ -92,9 +93,11 @@ enum store_result {
     STORE_UNKNOWN    /* no such job */
 };
 
+/* A batch without operations; store_submit or store_batch_free ends it. */
 struct store_batch *store_batch_new(struct store *store);
 /* Memory that lives as long as the batch, for the arguments of operations. */
 struct arena *store_batch_arena(struct store_batch *batch);
+/* The number of operations added so far. */
 unsigned store_batch_count(const struct store_batch *batch);
 /* Actor and time for the events of the operations added from now on. `actor`
  * is copied. */

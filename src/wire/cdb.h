@@ -22,7 +22,7 @@ struct cdb {
 };
 
 void cdb_init(struct cdb *cdb);
-void cdb_clear(struct cdb *cdb);
+void cdb_clear(struct cdb *cdb); /* frees everything, cdb->bytes too */
 /* Adds a record; a key may occur several times. */
 void cdb_add(struct cdb *cdb, struct span key, struct span value);
 /* Adds the tables; then cdb->bytes is the content of the file. Error: ERR_DATA

@@ -9,6 +9,7 @@
 
 enum { REF_NAME_BYTES = 200 };
 
+/* `name` without refs/heads/. */
 bool ref_name_is_valid(struct span name);
 
 #endif

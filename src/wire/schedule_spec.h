@@ -56,7 +56,9 @@ void schedule_spec_format(const struct schedule_spec *spec, struct text *out);
 
 /* Parses "off", "hash", "hash 15m" or "90". False: none of these. */
 bool schedule_offset_parse(struct span text, struct schedule_spec *spec);
+/* Appends the offset in the form that schedule_offset_parse reads. */
 void schedule_offset_format(const struct schedule_spec *spec, struct text *out);
+/* "forbid", "run", and back; parse is false for any other word. */
 const char *schedule_overlap_word(enum schedule_overlap overlap);
 const char *schedule_missed_word(enum schedule_missed missed);
 bool schedule_overlap_parse(struct span word, enum schedule_overlap *ret);
