@@ -337,6 +337,54 @@ static void a_schedule_needs_a_name_that_can_start_a_job_id(void **state) {
     }
 }
 
+/* ---- a section that a capability adds ------------------------------------ */
+
+struct config_lamp {
+    int64_t watts;
+    struct config_origin watts_origin;
+};
+
+static const struct config_key lamp_keys[] = {
+    CONFIG_ROW(struct config_lamp, "watts", INT, watts, "40", 1, 100, NULL,
+               "how bright it is"),
+};
+
+static const struct config_section lamp_section = {
+    .name = "lamp",
+    .keys = lamp_keys,
+    .key_count = COUNT(lamp_keys),
+    .bytes = sizeof(struct config_lamp),
+};
+
+static void an_added_section_is_read_and_shown_like_the_others(void **state) {
+    static const struct config_section *const added[] = {&schedule_section,
+                                                         &lamp_section};
+    struct config config, other;
+    struct err err = {0};
+    struct text shown = TEXT_INIT;
+    (void)state;
+    config_sections_use(added, COUNT(added));
+    config_init(&config);
+    config_init(&other);
+    const struct config_lamp *lamp = config_added(&config, &lamp_section, 0);
+    assert_int_equal(lamp->watts, 40);
+    assert_null(config_added(&config, &lamp_section, 1));
+    assert_true(config_read(&config, SPAN("[lamp]\nwatts = 60\n"), "f", &err));
+    lamp = config_added(&config, &lamp_section, 0);
+    assert_int_equal(lamp->watts, 60);
+    assert_int_equal(lamp->watts_origin.line, 2);
+    lamp = config_added(&other, &lamp_section, 0);
+    assert_int_equal(lamp->watts, 40);
+    config_format(&config, &shown);
+    assert_non_null(strstr(text_string(&shown), "\n[lamp]\nwatts = 60 "));
+    text_clear(&shown);
+    assert_false(config_read(&config, SPAN("[lamp]\nwatts = 0\n"), "f", &err));
+    assert_false(config_read(&config, SPAN("[lamp \"a\"]\n"), "f", &err));
+    config_clear(&config);
+    config_clear(&other);
+    config_sections_use(serve_sections, serve_section_count);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_are_named_sections),
@@ -350,6 +398,7 @@ int main(void) {
         cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
         cmocka_unit_test(a_written_target_is_read_back),
         cmocka_unit_test(a_key_can_be_set_by_name),
+        cmocka_unit_test(an_added_section_is_read_and_shown_like_the_others),
     };
     config_sections_use(serve_sections, serve_section_count);
     return cmocka_run_group_tests(tests, NULL, NULL);
