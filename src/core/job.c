@@ -248,6 +248,19 @@ static bool reasons_have(const char *list, struct span reason) {
     return false;
 }
 
+void job_copy(struct arena *arena, const struct job *job, struct job *ret_job) {
+    *ret_job = *job;
+    struct span *spans[] = {
+        &ret_job->id,     &ret_job->key,   &ret_job->rank,
+        &ret_job->target, &ret_job->name,  &ret_job->reason,
+        &ret_job->detail, &ret_job->actor, &ret_job->cause,
+        &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
+        &ret_job->seen,
+    };
+    for (size_t i = 0; i < COUNT(spans); i++)
+        *spans[i] = spans[i]->len ? arena_span(arena, *spans[i]) : SPAN("");
+}
+
 struct span job_rank(const struct job *job) {
     return job->rank.len > 0 ? job->rank : job->key;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/arena.h"
 #include "lib/text.h"
 #include "lib/time.h"
 
@@ -138,6 +139,8 @@ void job_holds_format(unsigned holds, struct text *out);
 unsigned job_classes_with(enum job_trait trait);
 /* True if the kind or the class gives the job this trait. */
 bool job_has(const struct job *job, enum job_trait trait);
+/* Copies the job and all its spans into the arena; the two may be the same. */
+void job_copy(struct arena *arena, const struct job *job, struct job *ret_job);
 /* The key that the job is scheduled by: inherited (O14) or its own. */
 struct span job_rank(const struct job *job);
 /* True if life.def lists this step with this reason. */

@@ -386,6 +386,19 @@ bool git_pipe_fail(struct git_pipe *pipe, struct err *err) {
     return false;
 }
 
+bool git_pipe_read_oid(struct git_pipe *pipe, char ret_oid[OID_BYTES],
+                       struct err *err) {
+    char line[OID_BYTES + 2];
+    if (fflush(pipe->in) != 0 || fgets(line, sizeof line, pipe->out) == NULL)
+        return git_pipe_fail(pipe, err);
+    line[strcspn(line, "\n")] = '\0';
+    if (!git_oid_is_valid(span_of(line)))
+        return err_set(err, ERR_INTERNAL,
+                       "git hash-object printed no object name");
+    memcpy(ret_oid, line, strlen(line) + 1);
+    return true;
+}
+
 bool git_run(struct git *git, const char *const *args, enum git_manner manner,
              struct span input, struct text *out, int *ret_exit,
              struct err *err) {

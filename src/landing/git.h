@@ -82,6 +82,9 @@ void git_pipe_drop(struct git_pipe *pipe);
 /* Call it after an unexpected answer: closes the pipe and sets the error.
  * Returns false. */
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err);
+/* Sends what was written and reads the object name that hash-object prints. */
+bool git_pipe_read_oid(struct git_pipe *pipe, char ret_oid[OID_BYTES],
+                       struct err *err);
 
 /* Opens a pipe for reading objects, `cat-file --batch-command --buffer`, which
  * answers all requests at once after `flush`. */

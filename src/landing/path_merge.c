@@ -88,7 +88,6 @@ static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
                          struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct git_pipe *hasher = &merge->hasher;
-    char line[OID_BYTES + 2];
     if (hasher->pid == 0 &&
         !git_pipe_open(
             merge->git,
@@ -96,15 +95,7 @@ static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
             GIT_PLAIN, hasher, err))
         return false;
     fprintf(hasher->in, "%s\n", side_path(merge, OURS, &path));
-    if (fflush(hasher->in) != 0 ||
-        fgets(line, sizeof line, hasher->out) == NULL)
-        return git_pipe_fail(hasher, err);
-    line[strcspn(line, "\n")] = '\0';
-    if (!git_oid_is_valid(span_of(line)))
-        return err_set(err, ERR_INTERNAL,
-                       "git hash-object printed no object name");
-    memcpy(ret_oid, line, strlen(line) + 1);
-    return true;
+    return git_pipe_read_oid(hasher, ret_oid, err);
 }
 
 /* `git merge-file` exits with the number of conflicts, at most 127; a larger

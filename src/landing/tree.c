@@ -282,7 +282,6 @@ static bool tree_make(struct trees *trees, struct draft *draft,
                       char ret_oid[OID_BYTES], struct err *err) {
     struct git_pipe *maker = &trees->maker;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
-    char line[OID_BYTES + 2];
     draft_encode(draft, &bytes);
     if (!draft_write(trees, text_span(&bytes), err))
         return false;
@@ -293,14 +292,7 @@ static bool tree_make(struct trees *trees, struct draft *draft,
                        GIT_PLAIN, maker, err))
         return false;
     fprintf(maker->in, "/proc/%d/fd/%d\n", (int)getpid(), trees->draft_fd);
-    if (fflush(maker->in) != 0 || fgets(line, sizeof line, maker->out) == NULL)
-        return git_pipe_fail(maker, err);
-    line[strcspn(line, "\n")] = '\0';
-    if (!git_oid_is_valid(span_of(line)))
-        return err_set(err, ERR_INTERNAL,
-                       "git hash-object printed no object name");
-    memcpy(ret_oid, line, strlen(line) + 1);
-    return true;
+    return git_pipe_read_oid(maker, ret_oid, err);
 }
 
 static bool apply_level(struct apply *apply, const char *oid, size_t from,

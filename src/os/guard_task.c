@@ -154,23 +154,31 @@ static bool charge(struct guard_task *task, struct span bytes,
     return task->read_at.ns > now.ns;
 }
 
+/* Reads once. *ret_bytes > 0 unless the pipe is empty or has ended. */
+static enum guard_task_pipe pipe_read(int fd, char *buffer, size_t *ret_bytes) {
+    ssize_t n;
+    do
+        n = read(fd, buffer, GUARD_TASK_READ_BYTES);
+    while (n < 0 && errno == EINTR);
+    *ret_bytes = n > 0 ? (size_t)n : 0;
+    return n > 0                      ? GUARD_TASK_PIPE_OPEN
+           : n < 0 && errno == EAGAIN ? GUARD_TASK_PIPE_EMPTY
+                                      : GUARD_TASK_PIPE_ENDED;
+}
+
 enum guard_task_pipe guard_task_read_out(struct guard_task *task,
                                          enum stamp_stream stream,
                                          char *buffer) {
     int fd = task->out[stream].ours;
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(fd, buffer, GUARD_TASK_READ_BYTES);
-        if (n == 0)
-            return GUARD_TASK_PIPE_ENDED;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN ? GUARD_TASK_PIPE_EMPTY
-                                   : GUARD_TASK_PIPE_ENDED;
+        size_t bytes;
+        enum guard_task_pipe state = pipe_read(fd, buffer, &bytes);
+        if (state != GUARD_TASK_PIPE_OPEN)
+            return state;
         struct mono now = clock_mono();
         guard_capture_add(&task->capture, stream, stamp_ms(task, now), buffer,
-                          (size_t)n);
-        if (charge(task, span_make(buffer, (size_t)n), now))
+                          bytes);
+        if (charge(task, span_make(buffer, bytes), now))
             break;
     }
     return GUARD_TASK_PIPE_OPEN;
@@ -215,15 +223,11 @@ static void add_lines(struct line_pipe *pipe, const char *p, size_t bytes) {
 enum guard_task_pipe guard_task_read_lines(struct line_pipe *pipe,
                                            char *buffer) {
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(pipe->ends.ours, buffer, GUARD_TASK_READ_BYTES);
-        if (n == 0)
-            return GUARD_TASK_PIPE_ENDED;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN ? GUARD_TASK_PIPE_EMPTY
-                                   : GUARD_TASK_PIPE_ENDED;
-        add_lines(pipe, buffer, (size_t)n);
+        size_t bytes;
+        enum guard_task_pipe state = pipe_read(pipe->ends.ours, buffer, &bytes);
+        if (state != GUARD_TASK_PIPE_OPEN)
+            return state;
+        add_lines(pipe, buffer, bytes);
     }
     return GUARD_TASK_PIPE_OPEN;
 }

@@ -58,6 +58,30 @@ bool apply_place(struct apply *apply, uint64_t num, struct row **ret_row,
     return true;
 }
 
+void apply_row_make(const struct job *job, struct row *ret_row) {
+    *ret_row = (struct row){
+        .num = job->num,
+        .kind = job->kind,
+        .state = job->state,
+        .holds = job->holds,
+        .attempt = job->attempt,
+        .temps = job->temps,
+        .crashes = job->crashes,
+        .fails = job->fails,
+        .tasks = job->tasks,
+        .tasks_done = job->tasks_done,
+        .since = job->since,
+        .not_before = job->not_before,
+        .state_seq = job->state_seq,
+        .record_seq = job->record_seq,
+        .has_relations = job->has_relations,
+        .cancel_asked = job->cancel_asked,
+        .stale = job->stale,
+    };
+    memcpy(ret_row->id_text, job->id.p, job->id.len);
+    ret_row->id = span_make(ret_row->id_text, job->id.len);
+}
+
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err) {
     struct row *row = &apply->kept[num % APPLY_ROWS];

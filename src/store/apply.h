@@ -49,6 +49,8 @@ bool apply_batch(struct apply *apply, struct store_batch *batch,
  * NULL: no such job. The row is valid until the next job is asked for. */
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err);
+/* The row of a job, as if it had been read; its event_seq is 0. */
+void apply_row_make(const struct job *job, struct row *ret_row);
 /* The place for the row of that number, emptied. */
 bool apply_place(struct apply *apply, uint64_t num, struct row **ret_row,
                  struct err *err);

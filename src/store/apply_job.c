@@ -33,28 +33,7 @@ static bool keep_row(struct apply *apply, const struct job *job,
                      struct row **ret_row, struct err *err) {
     if (!apply_place(apply, job->num, ret_row, err))
         return false;
-    struct row *row = *ret_row;
-    *row = (struct row){
-        .num = job->num,
-        .kind = job->kind,
-        .state = job->state,
-        .holds = job->holds,
-        .attempt = job->attempt,
-        .temps = job->temps,
-        .crashes = job->crashes,
-        .fails = job->fails,
-        .tasks = job->tasks,
-        .tasks_done = job->tasks_done,
-        .since = job->since,
-        .not_before = job->not_before,
-        .state_seq = job->state_seq,
-        .record_seq = job->record_seq,
-        .has_relations = job->has_relations,
-        .cancel_asked = job->cancel_asked,
-        .stale = job->stale,
-    };
-    memcpy(row->id_text, job->id.p, job->id.len);
-    row->id = span_make(row->id_text, job->id.len);
+    apply_row_make(job, *ret_row);
     return true;
 }
 

@@ -4,25 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static void copy_job(const struct job *job, struct arena *arena,
-                     struct job *ret_job) {
-    *ret_job = *job;
-    struct span *spans[] = {
-        &ret_job->id,     &ret_job->key,   &ret_job->rank,
-        &ret_job->target, &ret_job->name,  &ret_job->reason,
-        &ret_job->detail, &ret_job->actor, &ret_job->cause,
-        &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
-        &ret_job->seen,
-    };
-    for (size_t i = 0; i < COUNT(spans); i++)
-        *spans[i] = arena_span(arena, *spans[i]);
-}
-
 static bool give_one(const struct memory_job *found, struct arena *arena,
                      struct job *ret_job, bool *ret_found) {
     *ret_found = found != NULL;
     if (found)
-        copy_job(&found->job, arena, ret_job);
+        job_copy(arena, &found->job, ret_job);
     return true;
 }
 
@@ -94,7 +80,7 @@ static void found_give(const struct found *found, size_t limit, bool with_spec,
         struct job job = *found->jobs[i];
         if (!with_spec)
             job.spec = SPAN("");
-        copy_job(&job, arena, &(*ret_jobs)[i]);
+        job_copy(arena, &job, &(*ret_jobs)[i]);
     }
 }
 

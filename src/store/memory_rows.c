@@ -71,29 +71,8 @@ static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
     *ret_found = found != NULL;
     if (!found)
         return true;
-    const struct job *job = &found->job;
-    *ret_row = (struct row){
-        .num = num,
-        .kind = job->kind,
-        .state = job->state,
-        .holds = job->holds,
-        .attempt = job->attempt,
-        .temps = job->temps,
-        .crashes = job->crashes,
-        .fails = job->fails,
-        .tasks = job->tasks,
-        .tasks_done = job->tasks_done,
-        .since = job->since,
-        .not_before = job->not_before,
-        .state_seq = job->state_seq,
-        .record_seq = job->record_seq,
-        .event_seq = found->event_seq,
-        .has_relations = job->has_relations,
-        .cancel_asked = job->cancel_asked,
-        .stale = job->stale,
-    };
-    memcpy(ret_row->id_text, job->id.p, job->id.len);
-    ret_row->id = span_make(ret_row->id_text, job->id.len);
+    apply_row_make(&found->job, ret_row);
+    ret_row->event_seq = found->event_seq;
     return true;
 }
 
@@ -108,17 +87,6 @@ static bool job_find(struct rows *rows, struct span id, struct arena *arena,
 }
 
 /* ---- a new job ---------------------------------------------------------- */
-
-static void keep_spans(struct arena *arena, struct job *job) {
-    struct span *spans[] = {
-        &job->id,    &job->key,    &job->rank,   &job->target,
-        &job->name,  &job->reason, &job->detail, &job->actor,
-        &job->cause, &job->sum,    &job->spec,   &job->rolled_back_by,
-        &job->seen,
-    };
-    for (size_t i = 0; i < COUNT(spans); i++)
-        *spans[i] = spans[i]->len ? arena_span(arena, *spans[i]) : SPAN("");
-}
 
 static void edge_add(struct memory *memory, struct memory_job *job,
                      enum edge_kind kind, struct span to) {
@@ -172,9 +140,8 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
     if (!*ret_new)
         return true;
     struct memory_job *job = arena_alloc(&memory->arena, sizeof(*job));
-    job->job = admit->job;
+    job_copy(&memory->arena, &admit->job, &job->job);
     job->event_seq = event_seq;
-    keep_spans(&memory->arena, &job->job);
     add_relations(memory, job, admit);
     list_init(&job->live);
     live_sync(memory, job);

@@ -119,18 +119,8 @@ static struct span *copy_spans(struct store_batch *batch,
 
 static void copy_job(struct store_batch *batch, const struct job *job,
                      struct job *ret_job) {
-    *ret_job = *job;
-    struct span *spans[] = {
-        &ret_job->id,     &ret_job->key,   &ret_job->rank,
-        &ret_job->target, &ret_job->name,  &ret_job->reason,
-        &ret_job->detail, &ret_job->actor, &ret_job->cause,
-        &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
-        &ret_job->seen,
-    };
-    for (size_t i = 0; i < COUNT(spans); i++)
-        *spans[i] = copy(batch, *spans[i]);
-    if (ret_job->rank.len == 0)
-        ret_job->rank = ret_job->key;
+    job_copy(&batch->arena, job, ret_job);
+    ret_job->rank = job_rank(ret_job);
 }
 
 static struct job_edge *copy_edges(struct store_batch *batch,
