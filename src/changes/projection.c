@@ -391,6 +391,7 @@ static bool mark_projected(struct projection *projection,
         store_batch_free(batch);
     } else if (projection->settling) {
         ok = store_write(batch, err);
+        projection->unrecorded = !ok;
         store_batch_free(batch);
     } else {
         projection->under_way++;
@@ -424,14 +425,18 @@ bool projection_lock(struct projection *projection, int *ret_fd,
 
 bool projection_pass_locked(struct projection *projection, struct err *err) {
     struct base *base = projection->base;
-    if (list_empty(&projection->dirty))
+    if (!projection_is_due(projection))
         return true;
+    if (projection->unrecorded && !projection_load_stale(projection, err))
+        return false;
+    projection->unrecorded = false;
     uint64_t seq = store_seq(base->store);
     struct store_batch *batch = new_batch(projection);
     projection_doubt_dirs(projection);
     bool ok = project_dirty(projection, batch, err);
     if (disk->syncfs(base->fd) < 0) {
         store_batch_free(batch);
+        projection->unrecorded = true;
         return err_errno(err, errno, "cannot sync the base");
     }
     ok = (!ok || make_safe(projection, seq, err)) && ok;
@@ -443,7 +448,7 @@ bool projection_pass(struct projection *projection, struct wall now,
                      struct err *err) {
     CLEANUP(fd_close) int lock = -1;
     projection->now = now;
-    if (list_empty(&projection->dirty))
+    if (!projection_is_due(projection))
         return true;
     return projection_lock(projection, &lock, err) &&
            projection_pass_locked(projection, err);
@@ -466,5 +471,5 @@ bool projection_finish(struct projection *projection, struct wall now,
 }
 
 bool projection_is_due(const struct projection *projection) {
-    return !list_empty(&projection->dirty);
+    return !list_empty(&projection->dirty) || projection->unrecorded;
 }

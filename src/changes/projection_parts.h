@@ -37,6 +37,8 @@ struct projection {
     struct wall now;    /* time of the current call */
     bool of_some;       /* sees new sets only, so it says nothing about the
                            others, nor about which events are safe */
+    bool unrecorded;    /* the last pass failed at its end, and its sets are
+                           still stale */
     bool settling;      /* record in the registry before a pass returns */
     unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];
@@ -45,6 +47,9 @@ struct projection {
 
 /* A projection that knows only sets admitted from now on: cheap to create. */
 struct projection *projection_of_some(struct base *base);
+
+/* Marks all sets that are stale. */
+bool projection_load_stale(struct projection *projection, struct err *err);
 
 /* The mark of the set, created if there is none. */
 struct mark *projection_mark_new(struct projection *projection, uint64_t num);

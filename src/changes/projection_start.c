@@ -54,6 +54,10 @@ static bool load(struct projection *projection, unsigned states,
     return true;
 }
 
+bool projection_load_stale(struct projection *projection, struct err *err) {
+    return load(projection, STATES_ALL, LOAD_STALE, err);
+}
+
 struct projection *projection_of_some(struct base *base) {
     struct projection *projection = mem_alloc(sizeof(*projection));
     projection->base = base;
@@ -130,7 +134,7 @@ bool projection_recover(struct projection *projection, struct wall now,
     CLEANUP(fd_close) int lock = -1;
     projection->now = now;
     if (!projection_lock(projection, &lock, err) ||
-        !load(projection, STATES_ALL, LOAD_STALE, err))
+        !projection_load_stale(projection, err))
         return false;
     if (projection->safe_seq < store_seq(projection->base->store)) {
         mark_live(projection);
@@ -152,7 +156,7 @@ bool projection_remake(struct projection *projection, struct wall now,
 static bool load_stale(struct projection *projection, struct err *err) {
     CLEANUP(fd_close) int lock = -1;
     return projection_lock(projection, &lock, err) &&
-           load(projection, STATES_ALL, LOAD_STALE, err);
+           projection_load_stale(projection, err);
 }
 
 bool projection_catch_up(struct base *base, struct wall now, struct err *err) {

@@ -1,6 +1,7 @@
 /* The projection starts on a base that changed while no process ran. */
 #include "changes/projection.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -178,6 +179,38 @@ a_record_made_soon_after_the_admission_is_in_the_file(void **state) {
     spool_end(&spool);
 }
 
+/* ---- without a restart --------------------------------------------------- */
+
+static int no_sync(int fd) {
+    (void)fd;
+    errno = EIO;
+    return -1;
+}
+
+/* The files were moved, but perhaps not on the disk: the sets stay stale, and
+ * the next pass has to finish them without waiting for another event. */
+static void a_sync_that_fails_is_made_up_for_by_the_next_pass(void **state) {
+    const struct disk *whole = disk;
+    struct disk broken = *whole;
+    struct spool spool;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_admit(&spool, "C2", "b");
+    spool_step_only(&spool, "C1", STATE_STAGED, "staged");
+    spool_step_only(&spool, "C2", STATE_TERMINATED, "operator");
+    broken.syncfs = no_sync;
+    disk = &broken;
+    assert_false(projection_pass(spool.projection, spool.now, &err));
+    disk = whole;
+    assert_true(projection_is_due(spool.projection));
+    spool_run_until_idle(&spool);
+    assert_false(projection_is_due(spool.projection));
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -187,6 +220,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_torn_event_is_written_again),
         cmocka_unit_test(a_record_made_after_an_undone_rollback_is_in_the_file),
         cmocka_unit_test(a_record_made_soon_after_the_admission_is_in_the_file),
+        cmocka_unit_test(a_sync_that_fails_is_made_up_for_by_the_next_pass),
         cmocka_unit_test(a_damaged_progress_mark_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
