@@ -222,11 +222,14 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
                           err);
 }
 
-/* A set that came back from A may have been recorded before its file did. */
+/* A set that came back from A may have been recorded while its file lay in
+ * pending/ or abandon/. */
 static bool has_old_record(const struct job *job, const struct mark *mark,
                            bool is_written) {
-    return mark->rewrite && !is_written &&
-           (job->state == STATE_QUEUED || job->state == STATE_STAGED);
+    unsigned rewritable = STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED);
+    bool came_back = mark->from & STATES_ALL & ~rewritable;
+    return !is_written && (STATE_BIT(job->state) & rewritable) &&
+           (mark->rewrite || came_back);
 }
 
 /* Changes made by another process since are in the registry, although their

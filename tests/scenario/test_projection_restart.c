@@ -162,6 +162,26 @@ a_record_made_after_an_undone_rollback_is_in_the_file(void **state) {
     }
 }
 
+/* It was in P or A before its file could be rewritten. */
+static void a_set_that_comes_back_gets_the_record_it_had(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_record(&spool, "C1", NULL);
+    spool_step(&spool, "C1", STATE_STAGED, "staged");
+    spool_step(&spool, "C1", STATE_PENDING, "ready");
+    spool_step(&spool, "C1", STATE_ABANDONED, "rollback");
+    spool_step_only(&spool, "C1", STATE_STAGED, "rb-undone");
+    spool_record(&spool, "C1", "C0");
+    spool_step_only(&spool, "C1", STATE_PENDING, "ready");
+    spool_step(&spool, "C1", STATE_ABANDONED, "rollback");
+    spool_step(&spool, "C1", STATE_STAGED, "rb-undone");
+    assert_precursors(&spool, "C1", "C0\n");
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 /* The file was written before the crash, the record came after it. */
 static void
 a_record_made_soon_after_the_admission_is_in_the_file(void **state) {
@@ -219,6 +239,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_event_about_a_finished_set_reaches_its_log),
         cmocka_unit_test(a_torn_event_is_written_again),
         cmocka_unit_test(a_record_made_after_an_undone_rollback_is_in_the_file),
+        cmocka_unit_test(a_set_that_comes_back_gets_the_record_it_had),
         cmocka_unit_test(a_record_made_soon_after_the_admission_is_in_the_file),
         cmocka_unit_test(a_sync_that_fails_is_made_up_for_by_the_next_pass),
         cmocka_unit_test(a_damaged_progress_mark_is_ignored),
