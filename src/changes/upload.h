@@ -37,7 +37,9 @@ typedef void upload_done(void *ctx, const struct upload_result *result);
  * checker has no guard; the upload is freed after it. */
 void upload_finish(struct upload *upload, struct checker *checker,
                    upload_done *done, void *ctx);
-void upload_abort(struct upload *upload); /* instead of upload_finish */
+/* Instead of upload_finish: removes what arrived, and frees the upload. NULL is
+ * fine. */
+void upload_abort(struct upload *upload);
 
 /* `change put FILE`: data/NAME, then the marker, both durable; no check. The
  * file's base name must be a set's name (ERR_REFUSED). */

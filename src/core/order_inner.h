@@ -29,7 +29,8 @@ struct order_key {
 struct order_key *order_key_new(struct span span);
 struct order_key *order_key_ref(struct order_key *key); /* NULL stays NULL */
 void order_key_unref(struct order_key *key);
-/* Sets *slot to a reference of `key`. */
+/* Sets *slot to another reference of `key`, and releases what was in it; each
+ * may be NULL. */
 void order_key_set(struct order_key **slot, struct order_key *key);
 int order_key_compare(const struct order_key *a, const struct order_key *b);
 

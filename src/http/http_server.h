@@ -30,6 +30,8 @@ struct http_server_options {
     unsigned idle_s;      /* an idle connection is closed after this; 0 = 60 */
 };
 
+/* Serves the API on that descriptor from the loop of the options. If it fails,
+ * the descriptor is closed as well. */
 bool http_server_open(const struct http_server_options *options,
                       struct http_server **ret_server, struct err *err);
 /* Closes all open connections, then calls closed (may be NULL) from the

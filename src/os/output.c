@@ -156,7 +156,7 @@ bool output_flush(struct output *output, struct output_sync *ret_sync,
             output->fd = -1;
             text_reset(&output->waiting);
             return err_errno(err, sys,
-                             "cannot write output segment '%" PRIu64 "'",
+                             "cannot write output file 'segments/%" PRIu64 "'",
                              output->segment);
         }
         at += (size_t)n;
@@ -234,7 +234,8 @@ static bool find_in_segment(struct output *output, struct span place,
     if (fd < 0 && (errno == ENOENT || output->segments_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
     if (fd < 0)
-        return err_errno(err, errno, "cannot open output segment '%s'", name);
+        return err_errno(err, errno, "cannot open output file 'segments/%s'",
+                         name);
     struct stat st;
     if (fstat(fd, &st) < 0)
         st.st_size = 0;
@@ -268,7 +269,8 @@ static bool find_plain(struct output *output, struct span place, int *ret_fd,
     if (fd < 0 && (errno == ENOENT || output->files_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
     if (fd < 0)
-        return err_errno(err, errno, "cannot open output '%s'", name);
+        return err_errno(err, errno, "cannot open output file 'files/%s'",
+                         name);
     struct stat st;
     if (fstat(fd, &st) < 0)
         st.st_size = 0;
@@ -331,7 +333,7 @@ static bool view_packed(struct output *output, struct span place,
     if (view->fd < 0 && (errno == ENOENT || output->files_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
     if (view->fd < 0)
-        return err_errno(err, errno, "cannot open output '%s'",
+        return err_errno(err, errno, "cannot open output file 'files/%s'",
                          text_string(&name));
     if (!packed_open(view->fd, &view->packed, err)) {
         output_view_close(view);
@@ -409,7 +411,7 @@ bool output_pack(struct output *output, struct span place, struct err *err) {
     int from = openat(output->files_fd, text_string(&plain),
                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (from < 0)
-        return err_errno(err, errno, "cannot open output '%s'",
+        return err_errno(err, errno, "cannot open output file 'files/%s'",
                          text_string(&plain));
     CLEANUP(fd_close)
     int to =
