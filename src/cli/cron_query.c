@@ -33,23 +33,10 @@ static bool add_item(struct cron_query *query, const char *text, size_t bytes,
 static bool add_crontab(struct cron_query *query, const char *line,
                         struct err *err) {
     struct cron_crontab crontab;
-    struct cron_err cron_err;
     bool ok = true;
 
-    if (!repeat_has_five_columns(line, err))
+    if (!repeat_crontab_parse(line, NULL, &crontab, err))
         return false;
-    if (!cron_crontab_parse(line, NULL, &crontab, &cron_err))
-        return cron_query_err_set(err, &cron_err);
-    if (crontab.kind != CRON_LINE_TIMES)
-        ok = err_set(err, ERR_DATA,
-                     "'%s' is not an item: an item is JSON or the five columns "
-                     "of a crontab line",
-                     line);
-    else if (*crontab.rest != '\0')
-        ok = err_set(err, ERR_DATA,
-                     "'%s' follows the five columns; leave the command "
-                     "out",
-                     crontab.rest);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
         ok = add_item(query, crontab.items[i], strlen(crontab.items[i]), err);
     cron_crontab_clear(&crontab);

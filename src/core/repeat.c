@@ -21,7 +21,9 @@ static bool add_item(struct repeat *repeat, const char *text, size_t bytes,
     return true;
 }
 
-bool repeat_has_five_columns(const char *line, struct err *err) {
+/* False (ERR_DATA): the line has six or seven columns, as in programs that know
+ * seconds and years; true says nothing else about it. */
+static bool has_five_columns(const char *line, struct err *err) {
     static const char blanks[] = " \t", signs[] = "0123456789*/,-?LW#";
     size_t columns = 0, len;
     for (const char *p = line + strspn(line, blanks); *p != '\0';
@@ -39,25 +41,35 @@ bool repeat_has_five_columns(const char *line, struct err *err) {
                    line, columns);
 }
 
+bool repeat_crontab_parse(const char *line, const char *hash_name,
+                          struct cron_crontab *ret_crontab, struct err *err) {
+    struct cron_err cron_err;
+    if (!has_five_columns(line, err))
+        return false;
+    if (!cron_crontab_parse(line, hash_name, ret_crontab, &cron_err))
+        return refuse(err, &cron_err);
+    if (ret_crontab->kind == CRON_LINE_TIMES && *ret_crontab->rest == '\0')
+        return true;
+    if (ret_crontab->kind != CRON_LINE_TIMES)
+        err_set(err, ERR_DATA,
+                "'%s' is not an item: an item is JSON or the five columns "
+                "of a crontab line",
+                line);
+    else
+        err_set(err, ERR_DATA,
+                "'%s' follows the five columns; an item does not include the "
+                "command",
+                ret_crontab->rest);
+    cron_crontab_clear(ret_crontab);
+    return false;
+}
+
 static bool add_crontab(struct repeat *repeat, const char *line,
                         const char *hash_name, struct err *err) {
     struct cron_crontab crontab;
-    struct cron_err cron_err;
     bool ok = true;
-    if (!repeat_has_five_columns(line, err))
+    if (!repeat_crontab_parse(line, hash_name, &crontab, err))
         return false;
-    if (!cron_crontab_parse(line, hash_name, &crontab, &cron_err))
-        return refuse(err, &cron_err);
-    if (crontab.kind != CRON_LINE_TIMES)
-        ok = err_set(err, ERR_DATA,
-                     "'%s' is not an item: an item is JSON or the five columns "
-                     "of a crontab line",
-                     line);
-    else if (*crontab.rest != '\0')
-        ok = err_set(
-            err, ERR_DATA,
-            "'%s' follows the five columns; the command is given separately",
-            crontab.rest);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
         ok = add_item(repeat, crontab.items[i], strlen(crontab.items[i]), err);
     cron_crontab_clear(&crontab);

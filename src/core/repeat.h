@@ -24,9 +24,10 @@ struct repeat {
 bool repeat_parse(struct repeat *ret_repeat, struct span text,
                   const char *hash_name, struct err *err);
 void repeat_clear(struct repeat *repeat);
-/* False (ERR_DATA): the line has six or seven columns, as in programs that know
- * seconds and years; true says nothing else about it. */
-bool repeat_has_five_columns(const char *line, struct err *err);
+/* Parses a crontab line of five columns without a command. The caller clears
+ * the result. */
+bool repeat_crontab_parse(const char *line, const char *hash_name,
+                          struct cron_crontab *ret_crontab, struct err *err);
 /* Another reference to the same items. */
 struct repeat repeat_ref(const struct repeat *repeat);
 

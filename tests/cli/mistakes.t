@@ -129,7 +129,7 @@ $ pointsman cron next '0 0 2 ? * * 2027'
 ! pointsman: '0 0 2 ? * * 2027' has 7 columns; a crontab line has five: minute, ...
 = 65
 $ pointsman cron next '0 2 * * * make'
-! pointsman: 'make' follows the five columns; leave the command out
+! pointsman: 'make' follows the five columns; an item does not include the command
 = 65
 $ pointsman set concurency 3
 ! pointsman: no setting 'concurency'; did you mean 'queue.concurrency'?
