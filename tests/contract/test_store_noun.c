@@ -293,7 +293,7 @@ static void the_schema_steps_of_nouns_are_applied(void **state) {
     store_close(rig_open(path, false));
     use(&old_toy_noun);
     assert_false(store_sqlite_open(path, &options, &store, &err));
-    assert_int_equal(err.kind, ERR_TEMPORARY);
+    assert_int_equal(err.kind, ERR_REFUSED);
     store_close(rig_open(path, false));
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "INSERT INTO toy VALUES ('car', 'red')",
