@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/job.h"
 #include "os/clock.h"
 
 /* ---- wait ---------------------------------------------------------------- */
@@ -32,10 +33,10 @@ static bool on_job_ended(void *ctx, struct span line) {
     struct arena arena = ARENA_INIT;
     const char *detail = call_line_printable(line, "detail", &arena);
     /* The code of a change set says nothing about its checks. */
-    bool is_command =
-        strcmp(call_line_text(line, "kind", &arena), "command") == 0;
+    enum job_kind kind;
     char ending[32] = "";
-    if (is_command)
+    if (job_kind_parse(span_of(call_line_text(line, "kind", &arena)), &kind) &&
+        job_kind_has(kind, JOB_HAS_EXIT_CODE))
         snprintf(ending, sizeof(ending), ", exit code %d", code);
     if (code != 0)
         console_note("%s: %s%s%s%s", call_line_text(line, "id", &arena),
