@@ -80,8 +80,8 @@ static void add_run(struct api_call *call, const struct job *job,
     text_addf(text, ", attempt %u%s", job->attempt,
               job->cancel_asked ? ", cancel requested" : "");
     if (!is_looked_after(call))
-        text_adds(text, ", interrupted: the server is gone, and the next one "
-                        "decides what becomes of it");
+        text_adds(text, ", interrupted: its server has ended, and the next one "
+                        "decides what happens to it");
     if (job_has(job, JOB_ROLLS_BACK))
         (void)rollback_status_describe(store, job, &call->arena, text, NULL);
     else

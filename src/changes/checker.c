@@ -196,7 +196,7 @@ static void report_verdict(const struct check *check, struct span bytes) {
     if (set_check_decode(bytes, &check->limits, &arena, &verdict, &err))
         check->done(check->ctx, true, &verdict, NULL);
     else
-        report_crash(check, "answered nonsense");
+        report_crash(check, "gave an invalid answer");
 }
 
 static void on_end(void *ctx, const struct subprocess_end *end) {

@@ -48,7 +48,7 @@ static bool target_allows(const struct base *base,
     else if (candidate->meta.group.len > 0 && target->git.len == 0)
         set_ruling(why, "group-target",
                    "target '%.*s' is a command, which takes one set at a time: "
-                   "only on a branch can sets land together (##group)",
+                   "sets can land together (##group) only on a branch",
                    (int)target->name.len, target->name.p);
     else if (candidate->has_symlinks && target->symlinks == SYMLINKS_DENY)
         set_ruling(why, refusal_word(REFUSAL_SYMLINK),

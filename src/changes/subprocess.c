@@ -143,7 +143,7 @@ static void run_here(struct subprocesses *subprocesses,
     int ends[2], status = 0;
     pid_t pid;
     if (pipe2(ends, O_CLOEXEC) < 0) {
-        report(subprocess, SUBPROCESS_NOT_NOW, "no pipe");
+        report(subprocess, SUBPROCESS_NOT_NOW, "cannot create a pipe");
         return;
     }
     in = ends[0];

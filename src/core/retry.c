@@ -94,7 +94,7 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
         v = ran_once();
     } else if (limits->max_temp > 0 && temps >= limits->max_temp) {
         v = failed("temp-exhausted");
-        say(&v, "%u temporary ends", temps);
+        say(&v, "%u temporary failures", temps);
     } else if (limits->temp_max_ms > 0 && first.ns > 0 &&
                wall_ms_since(q->now, first) >= limits->temp_max_ms) {
         v = failed("temp-exhausted");
@@ -110,7 +110,7 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
 }
 
 /* True if it is retried after a failed end; *ret_when says when. The job's own
- * list counts, otherwise the rule for temporary ends. */
+ * list counts, otherwise the rule for temporary failures. */
 static bool failed_again(const struct question *q, struct wall *ret_when) {
     const struct retry_limits *limits = q->limits;
     unsigned fails = q->counts->fails;
@@ -157,7 +157,7 @@ static struct retry_verdict crashed(const struct question *q) {
         v = ran_once();
     } else if (q->limits->max_crash > 0 && crashes >= q->limits->max_crash) {
         v = failed("crash-exhausted");
-        say(&v, "%u abnormal ends", crashes);
+        say(&v, "%u crashes", crashes);
         v.alarm = true;
     } else {
         v = verdict(STATE_PENDING, REASON_CRASH, TASK_LOST);

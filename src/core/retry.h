@@ -59,12 +59,12 @@ struct retry_counts { /* before this end, for this job or task */
 };
 
 struct retry_limits {
-    unsigned max_temp;         /* 20: F after this many temporary ends */
+    unsigned max_temp;         /* 20: F after this many temporary failures */
     unsigned max_crash;        /* 3 */
     int64_t temp_max_ms;       /* 24 h since first_begun; 0 = no limit */
     unsigned retries;          /* number of retries after a command failed */
     const uint32_t *backoff_s; /* waits after failed ends, ascending; none: as
-                                  for temporary ends */
+                                  for temporary failures */
     size_t backoff_count;
     bool backoff_fails; /* past the end of the list: F, or else repeat the
                            last */

@@ -108,7 +108,7 @@ static const char *ended_words(const struct run *run, char room[64]) {
     case CHILD_EXITED:
         break;
     }
-    snprintf(room, 64, "ended with %d", run->end.code);
+    snprintf(room, 64, "exited with %d", run->end.code);
     return room;
 }
 

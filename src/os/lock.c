@@ -107,10 +107,11 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
         pid_t pid = read_pid(dir, name);
         if (pid > 0)
             return err_set(err, ERR_RUNNING,
-                           "process %ld runs already and holds '%s'", (long)pid,
-                           name);
+                           "process %ld is already running and holds '%s'",
+                           (long)pid, name);
         return err_set(err, ERR_RUNNING,
-                       "another process runs already and holds '%s'", name);
+                       "another process is already running and holds '%s'",
+                       name);
     }
     /* Every user who can read the directory may ask for the holder. */
     (void)disk->fchmod(fd, 0664);

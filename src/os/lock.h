@@ -20,7 +20,7 @@ bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
 /* A role's pid file, locked for as long as the role is held. ERR_RUNNING when
- * another process has it ("role 'prequeue' runs already as process 17"). */
+ * another process has it ("process 17 is already running and holds ..."). */
 bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                         struct err *err);
 /* Removes the file while it is still locked, then closes it. -1 is fine. */

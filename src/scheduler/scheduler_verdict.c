@@ -82,7 +82,7 @@ static struct retry_end retry_end_of(const struct attempt *attempt) {
     };
 }
 
-/* The 24 hours of temporary ends count from the first attempt. */
+/* The 24 hours of temporary failures count from the first attempt. */
 static struct wall first_begun(struct scheduler *scheduler,
                                const struct tracked_job *tracked) {
     struct arena arena = ARENA_INIT;

@@ -59,7 +59,7 @@ static void checks_see_the_merged_tree(void **state) {
     assert_landed(&outcome);
     assert_says(&outcome, "f g run ");
     assert_says(&outcome, "C1 main DC");
-    assert_says(&outcome, "== check 'two' ended with 0 after ");
+    assert_says(&outcome, "== check 'two' exited with 0 after ");
     assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
                         "f\ng\nrun");
 }
@@ -135,7 +135,7 @@ static void a_failed_check_keeps_the_branch(void **state) {
         .set = &plain,
         .checks = {"fine", "true", "unit", "sh -c 'echo reason; exit 3'",
                    "never", "echo reached"}});
-    assert_line(&outcome, "failed check-failed check 'unit' ended with 3");
+    assert_line(&outcome, "failed check-failed check 'unit' exited with 3");
     assert_int_equal(outcome.exit_code, 101);
     assert_says(&outcome, "reason");
     assert_null(strstr(outcome.output, "reached\n=="));
@@ -148,7 +148,7 @@ static void a_check_may_fail_temporarily(void **state) {
     const char *before = tip();
     struct outcome outcome = land(&(struct attempt){
         .set = &plain, .checks = {"busy", "sh -c 'exit 75'"}});
-    assert_line(&outcome, "temporary check 'busy' ended with 75");
+    assert_line(&outcome, "temporary check 'busy' exited with 75");
     assert_int_equal(outcome.exit_code, 111);
     assert_unmoved(&outcome, before);
 }
@@ -472,10 +472,10 @@ static void the_exit_status_of_a_command_decides(void **state) {
         const char *command, *line;
         int exit_code;
     } cases[] = {
-        {"sh -c 'exit 75'", "temporary command ended with 75", 111},
-        {"sh -c 'exit 111'", "temporary command ended with 111", 111},
-        {"sh -c 'exit 100'", "permanent command ended with 100", 100},
-        {"sh -c 'exit 3'", "failed exit-3 command ended with 3", 101},
+        {"sh -c 'exit 75'", "temporary command exited with 75", 111},
+        {"sh -c 'exit 111'", "temporary command exited with 111", 111},
+        {"sh -c 'exit 100'", "permanent command exited with 100", 100},
+        {"sh -c 'exit 3'", "failed exit-3 command exited with 3", 101},
         {"sh -c 'kill -9 $$'", "failed signal-9 command was killed by signal 9",
          101},
         {"/no/such",
