@@ -154,12 +154,10 @@ static bool events_of_all(struct sqlite_db *db, uint64_t after_seq,
 static bool newest_of_job(struct sqlite_db *db, uint64_t num, uint64_t *ret_seq,
                           struct err *err) {
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_EVENT_SEQ, err);
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_JOB_EVENT_SEQ, num, err);
     bool row;
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, &row, err))
+    if (!stmt || !sqlite_db_step(db, stmt, &row, err))
         return false;
     *ret_seq = row ? sqlite_column_u64(stmt, 0) : 0;
     return true;

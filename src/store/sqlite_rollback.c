@@ -5,12 +5,9 @@ bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err) {
     struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_MARK_GET, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_MARK_GET, num, err);
     bool found;
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, &found, err))
+    if (!stmt || !sqlite_db_step(db, stmt, &found, err))
         return false;
     *ret_mark = found ? sqlite_column_span(stmt, 0, arena) : SPAN("");
     return true;
@@ -31,12 +28,9 @@ bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
                      struct err *err) {
     struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_OWED_GET, err);
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_OWED_GET, num, err);
     bool found;
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_step(db, stmt, &found, err))
+    if (!stmt || !sqlite_db_step(db, stmt, &found, err))
         return false;
     *ret_owed = found ? sqlite_column_wall(stmt, 0) : (struct wall){0};
     return true;
