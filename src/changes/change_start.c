@@ -38,13 +38,6 @@ static struct wall blind_since(const struct job *job) {
     return job->admitted;
 }
 
-/* The state with which a set without ##base is compared: the branch as of its
- * admission, unless the time in its name is later. */
-static const char *seen_of(const struct job *job, struct arena *arena) {
-    return blind_since(job).ns == job->admitted.ns ? string_of(job->seen, arena)
-                                                   : NULL;
-}
-
 static const char *const *names_of(const struct span *spans, size_t count,
                                    struct arena *arena) {
     const char **names = arena_alloc(arena, count * sizeof *names + 1);
@@ -70,7 +63,7 @@ static struct land_start landed_set(const struct run_set *set,
         .tarball = data_path(job->name, arena),
         .since = blind_since(job),
         .admitted = job->admitted,
-        .seen = seen_of(job, arena),
+        .seen = string_of(job->seen, arena),
         .submitter = string_of(job->actor, arena),
         .approved_by = names_of(set->approved_by, set->approved_count, arena),
         .approved_count = set->approved_count};

@@ -244,6 +244,24 @@ bool history_tip_at(struct git *git, const char *branch, const char *tip,
                              err);
 }
 
+bool history_contains(struct git *git, const char *tip, const char *commit,
+                      bool *ret_contains, struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    *ret_contains = strcmp(tip, commit) == 0;
+    if (*ret_contains)
+        return true;
+    if (!git_run(git, GIT_ARGS("merge-base", "--is-ancestor", commit, tip),
+                 GIT_PLAIN, SPAN(""), &out, &status, err))
+        return false;
+    *ret_contains = status == 0;
+    return status <= 1 ||
+           err_set(err, ERR_UNAVAILABLE,
+                   "git cannot compare commit %.12s with the branch (exit "
+                   "status %d)",
+                   commit, status);
+}
+
 void history_who(const struct history_commit *commit, struct text *out) {
     if (commit->csid.len > 0)
         text_addspan(out, commit->csid);

@@ -58,6 +58,10 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
 bool history_tip_at(struct git *git, const char *branch, const char *tip,
                     struct wall when, char ret_oid[OID_BYTES], struct err *err);
 
+/* True if `commit` is `tip` or an ancestor of it; both must exist. */
+bool history_contains(struct git *git, const char *tip, const char *commit,
+                      bool *ret_contains, struct err *err);
+
 /* "C9" or "commit 0123456789ab by NAME". */
 void history_who(const struct history_commit *commit, struct text *out);
 

@@ -62,7 +62,7 @@ struct land_start {
     const char *command;      /* for a target that is a command */
     enum config_blind blind;
     struct wall since, admitted;
-    const char *seen; /* the branch's commit at `since`, "none" if it did not
+    const char *seen; /* the branch's commit at `admitted`, "none" if it did not
                          exist; NULL: not known */
     bool symlinks;
     const char *committer, *submitter;

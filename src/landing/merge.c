@@ -6,7 +6,9 @@
 
 #include "landing/history.h"
 #include "landing/path_merge.h"
+#include "landing/set_base.h"
 #include "landing/tree.h"
+#include "landing/tree_compare.h"
 #include "wire/words.h"
 
 enum { PATHS_NAMED = 20 }; /* conflicts that are listed in full */
@@ -29,10 +31,14 @@ void merge_clear(struct merge *merge) {
     text_clear(&merge->why);
 }
 
-static bool merge_refuse(struct merge *merge, const char *why) {
-    merge->result = MERGE_REFUSED;
+bool merge_end(struct merge *merge, enum merge_result result,
+               const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    merge->result = result;
     text_reset(&merge->why);
-    text_adds(&merge->why, why);
+    text_addv(&merge->why, format, args);
+    va_end(args);
     return true;
 }
 
@@ -152,10 +158,13 @@ static bool blind_then(struct merge *merge, struct trees *trees,
     bool found = false;
     char tree[OID_BYTES];
     ret_then[0] = '\0';
-    if (start->seen != NULL && strcmp(start->seen, "none") == 0)
+    /* The time in the set's name may be later than its admission. */
+    const char *seen =
+        start->since.ns <= start->admitted.ns ? start->seen : NULL;
+    if (seen != NULL && strcmp(seen, "none") == 0)
         return true;
-    if (start->seen != NULL && !git_commit_read(&trees->objects, start->seen,
-                                                ret_then, tree, &found, err))
+    if (seen != NULL &&
+        !git_commit_read(&trees->objects, seen, ret_then, tree, &found, err))
         return false;
     return found || history_tip_at(merge->git, start->branch, merge->tip,
                                    start->since, ret_then, err);
@@ -166,8 +175,9 @@ static bool merge_blind(struct merge *merge, struct trees *trees,
     enum config_blind blind = merge->start->blind;
     /* On a branch that does not exist yet nothing can be overwritten. */
     if (merge->tip[0] != '\0' && blind == BLIND_DENY)
-        return merge_refuse(merge, "the target takes only sets with ##base "
-                                   "(blind = deny)");
+        return merge_end(merge, MERGE_REFUSED,
+                         "the target takes only sets with ##base "
+                         "(blind = deny)");
     if (merge->tip[0] != '\0') {
         char then[OID_BYTES];
         struct conflicts conflicts = {0};
@@ -270,34 +280,20 @@ static bool merge_three(struct merge *merge, struct trees *trees,
 
 static bool merge_based(struct merge *merge, struct trees *trees,
                         struct err *err) {
-    struct span wanted = merge->set->check.meta.base;
-    CLEANUP(text_clear) struct text name = TEXT_INIT;
-    char base[OID_BYTES], base_tree[OID_BYTES];
-    bool found;
-    /* With this suffix only commits are found, no other objects. */
-    text_addf(&name, "%.*s^{commit}", (int)wanted.len, wanted.p);
-    if (!git_commit_read(&trees->objects, text_string(&name), base, base_tree,
-                         &found, err))
+    struct set_base base;
+    if (!set_base_find(merge, trees, &base, err))
         return false;
-    if (!found) {
-        text_reset(&name);
-        text_addf(&name,
-                  "its ##base commit is not in the target's repository "
-                  "(%.*s): pack again with --base-rev and a commit that is, "
-                  "such as origin/%s",
-                  (int)(wanted.len < 12 ? wanted.len : 12), wanted.p,
-                  merge->start->branch);
-        return merge_refuse(merge, text_string(&name));
-    }
-    bool at_base = strcmp(base_tree, merge->tip_tree) == 0;
-    if (!edits_apply(merge, trees, base_tree, merge->set->edits,
+    if (merge->result != MERGE_CLEAN)
+        return true;
+    bool at_base = strcmp(base.tree, merge->tip_tree) == 0;
+    if (!edits_apply(merge, trees, base.tree, merge->set->edits,
                      merge->set->count, true, at_base ? merge->tree : NULL,
                      err))
         return false;
     if (at_base || merge->result != MERGE_CLEAN)
         return true;
-    printf("merging with base %.12s\n", base);
-    return merge_three(merge, trees, base, base_tree, err);
+    printf("merging with base %.12s\n", base.commit);
+    return merge_three(merge, trees, base.commit, base.tree, err);
 }
 
 /* True if the set was made for, or admitted to, a branch that existed then. */
@@ -306,6 +302,22 @@ static bool branch_is_gone(const struct merge *merge) {
     return merge->tip[0] == '\0' &&
            (merge->set->check.meta.base.len > 0 ||
             (seen != NULL && strcmp(seen, "none") != 0));
+}
+
+/* The edits cannot change another path; this verifies it, so that an error of
+ * the program cannot change a file that nobody approved. */
+static bool merge_verify(struct merge *merge, struct trees *trees,
+                         struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct conflicts conflicts = {0};
+    if (!tree_compare(trees, merge->tip_tree, merge->tree, merge->set->edits,
+                      merge->set->count, &path, err))
+        return false;
+    if (path.len > 0)
+        conflict_add(&conflicts, text_span(&path),
+                     "would change, but the set does not list it");
+    conflicts_settle(&conflicts, merge);
+    return true;
 }
 
 bool merge_make(struct merge *merge, struct err *err) {
@@ -320,6 +332,8 @@ bool merge_make(struct merge *merge, struct err *err) {
     bool ok = merge->set->check.meta.base.len > 0
                   ? merge_based(merge, &trees, err)
                   : merge_blind(merge, &trees, err);
+    ok = ok &&
+         (merge->result != MERGE_CLEAN || merge_verify(merge, &trees, err));
     if (!ok) {
         trees_drop(&trees);
         return false;

@@ -36,5 +36,8 @@ bool merge_read_tip(struct merge *merge, struct err *err);
  * branch existed when the set was made or admitted, and is gone. */
 bool merge_make(struct merge *merge, struct err *err);
 void merge_clear(struct merge *merge);
+/* Sets the result and `why`; returns true. */
+bool merge_end(struct merge *merge, enum merge_result result,
+               const char *format, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -8,12 +8,7 @@
 
 #include "os/fd.h"
 
-enum { MODE_TREE = 040000, MODE_COMMIT = 0160000 };
-
-struct tree {
-    struct tree_entry *entries;
-    size_t count;
-};
+enum { MODE_COMMIT = 0160000 };
 
 bool trees_open(struct git *git, struct trees *ret_trees, struct err *err) {
     *ret_trees = (struct trees){.git = git, .draft_fd = -1};
@@ -90,8 +85,8 @@ static bool tree_decode(struct span raw, size_t oid_bytes, struct arena *arena,
     return true;
 }
 
-static bool tree_read(struct trees *trees, const char *oid,
-                      const struct tree **ret_tree, struct err *err) {
+bool tree_read(struct trees *trees, const char *oid,
+               const struct tree **ret_tree, struct err *err) {
     static const struct tree empty = {0};
     *ret_tree = &empty;
     if (oid[0] == '\0')

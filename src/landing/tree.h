@@ -19,6 +19,8 @@ struct tree_entry {
     char oid[OID_BYTES];
 };
 
+enum { MODE_TREE = 040000 };
+
 /* Trees already read, by object name. */
 struct trees {
     struct git_pipe objects; /* cat-file */
@@ -35,6 +37,15 @@ bool trees_open(struct git *git, struct trees *ret_trees, struct err *err);
 bool trees_close(struct trees *trees, struct err *err);
 /* The same, ignoring failures; also accepts trees that are not open. */
 void trees_drop(struct trees *trees);
+
+struct tree {
+    struct tree_entry *entries; /* sorted by span_compare of their names */
+    size_t count;
+};
+
+/* Reads the tree `oid` ("" = an empty tree). It lives as long as `trees`. */
+bool tree_read(struct trees *trees, const char *oid,
+               const struct tree **ret_tree, struct err *err);
 
 /* The entry at `path` below tree `root` ("" = an empty tree); mode 0: absent. A
  * path through something other than a directory is absent. */

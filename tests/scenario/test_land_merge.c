@@ -64,24 +64,80 @@ static void a_real_conflict_names_path_and_set(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_base_on_another_branch_is_merged_too(void **state) {
+static const struct set_file change_of_f[] = {
+    {"f", "1\n2\n3\n4\n5\n6\nseven\n", 0, NULL}, {0}};
+
+/* A set that changes f, based on the commit that `rev` names. */
+static struct set based_on(const char *rev, char room[128]) {
+    snprintf(room, 128, "##base\n%s\n",
+             sh("git -C target.git rev-parse '%s'", rev));
+    struct set set = {.id = "C1", .sections = room};
+    memcpy(set.files, change_of_f, sizeof change_of_f);
+    return set;
+}
+
+static void a_base_on_another_branch_is_refused(void **state) {
     (void)state;
+    char room[128];
     landing_begin();
-    /* A commit that was never on main, as after a rewrite of history. */
+    /* A side branch that anybody may push. */
     sh("cd clone; git checkout -q -b side; echo side >s; git add s\n"
        "git commit -q -m side; git push -q origin side; git checkout -q main");
-    char sections[128];
-    snprintf(sections, sizeof sections, "##base\n%s\n",
-             sh("git -C target.git rev-parse side"));
+    const struct set set = based_on("side", room);
+    const char *before = tip();
+    /* Also if main has not moved since the side branch began. */
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .seen = before});
+    assert_starts(&outcome, "failed policy its ##base commit is not on branch "
+                            "main (");
+    assert_unmoved(&outcome, before);
     push("sed -i s/1/one/ f");
-    const struct set set = {.id = "C1",
-                            .sections = sections,
-                            .files = {{"f", "1\n2\n3\n4\n5\n6\nseven\n"}}};
+    before = tip();
+    outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "failed policy its ##base commit is not on branch "
+                            "main (");
+    assert_unmoved(&outcome, before);
+}
+
+static void a_base_that_was_merged_is_on_the_branch(void **state) {
+    (void)state;
+    char room[128];
+    landing_begin();
+    sh("cd clone; git checkout -q -b side; echo side >s; git add s\n"
+       "git commit -q -m side; git push -q origin side; git checkout -q main");
+    const struct set set = based_on("side", room);
+    push("git merge -q --no-ff -m merge side; echo m >m");
     struct outcome outcome = land(&(struct attempt){.set = &set});
     assert_landed(&outcome);
-    assert_string_equal(content("f"), "one\n2\n3\n4\n5\n6\nseven");
-    assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
-                        "f\ng");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\nseven");
+}
+
+static void a_base_that_a_rewrite_removed_is_a_conflict(void **state) {
+    (void)state;
+    char room[128], words[256];
+    landing_begin();
+    push("echo old >o");
+    const struct set set = based_on("main", room);
+    char seen[65];
+    snprintf(seen, sizeof seen, "%s", tip());
+    sh("cd clone; git commit -q --amend -m new; git push -q -f origin main");
+    const char *before = tip();
+    snprintf(words, sizeof words,
+             "conflict branch main was rewritten after the set was admitted: "
+             "it was at %.12s then, and the ##base of the set, %.12s, is no "
+             "longer on it",
+             seen, seen);
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .seen = seen});
+    assert_starts(&outcome, words);
+    assert_int_equal(outcome.exit_code, 101);
+    assert_unmoved(&outcome, before);
+    /* The same when git has removed the commits. */
+    sh("git -C target.git reflog expire --expire=now --all\n"
+       "git -C target.git gc -q --prune=now");
+    outcome = land(&(struct attempt){.set = &set, .seen = seen});
+    assert_starts(&outcome, words);
+    assert_unmoved(&outcome, before);
 }
 
 static void an_unknown_base_is_refused(void **state) {
@@ -440,11 +496,19 @@ static void the_commit_seen_at_admission_decides(void **state) {
     landing_begin();
     const char *seen = tip();
     push("echo other >f");
-    struct outcome outcome = land(&(struct attempt){
-        .set = &blind, .seen = seen, .since_ns = clock_wall().ns});
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .seen = seen});
     assert_starts(&outcome, "conflict f (");
     outcome = land(
         &(struct attempt){.set = &blind, .seen = tip(), .since_ns = NS_PER_S});
+    assert_landed(&outcome);
+    /* But not if the time in the set's name is later than its admission. */
+    landing_begin();
+    seen = tip();
+    push("echo other >f");
+    outcome = land(&(struct attempt){.set = &blind,
+                                     .seen = seen,
+                                     .since_ns = clock_wall().ns + NS_PER_S});
     assert_landed(&outcome);
 }
 
@@ -493,7 +557,9 @@ int main(void) {
         cmocka_unit_test(a_set_based_on_an_older_commit_is_merged),
         cmocka_unit_test(a_base_that_is_the_tip_needs_no_merge),
         cmocka_unit_test(a_real_conflict_names_path_and_set),
-        cmocka_unit_test(a_base_on_another_branch_is_merged_too),
+        cmocka_unit_test(a_base_on_another_branch_is_refused),
+        cmocka_unit_test(a_base_that_was_merged_is_on_the_branch),
+        cmocka_unit_test(a_base_that_a_rewrite_removed_is_a_conflict),
         cmocka_unit_test(an_unknown_base_is_refused),
         cmocka_unit_test(a_base_that_is_not_a_commit_is_refused),
         cmocka_unit_test(a_deleted_path_must_be_in_the_base_commit),

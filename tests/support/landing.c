@@ -184,9 +184,12 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--tarball", tarball);
     argv_add(argv, "--work", in_dir("tmp/land.work"));
     argv_add(argv, "--branches", in_dir("branches"));
-    argv_add(argv, "--since",
-             number(attempt->since_ns != 0 ? attempt->since_ns : now_ns));
-    argv_add(argv, "--admitted", number(now_ns - 60 * NS_PER_S));
+    int64_t admitted_ns = now_ns - 60 * NS_PER_S;
+    int64_t since_ns = attempt->since_ns != 0   ? attempt->since_ns
+                       : attempt->seen != NULL ? admitted_ns
+                                               : now_ns;
+    argv_add(argv, "--since", number(since_ns));
+    argv_add(argv, "--admitted", number(admitted_ns));
     argv_add(argv, "--submitter",
              attempt->submitter != NULL ? attempt->submitter
                                         : "Sue <sue@example.org>");
