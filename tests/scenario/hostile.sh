@@ -233,7 +233,7 @@ configuration() {
         "conf.d/wrong.conf:2: unknown key 'concurency', did you mean 'concurrency'?"
     printf '\n\n[qeue]\n' | says_conf \
         "conf.d/wrong.conf:3: unknown section 'qeue', did you mean 'queue'?"
-    printf 'a = b\n' | says_conf 'conf.d/wrong.conf:1: before the first section'
+    printf 'a = b\n' | says_conf 'conf.d/wrong.conf:1: there must be a section'
     printf '[queue]\nconcurrency = many\n' | says_conf 'wrong.conf:2: concurrency'
     printf '[queue]\nconcurrency = 0\n' | says_conf 'out of range, 1 to 4096'
     printf '[queue]\ngrace = soon\n' | says_conf 'not a duration'
