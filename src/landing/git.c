@@ -127,8 +127,23 @@ void git_objects_apart(struct git *git, const char *dir) {
     while (git->envp[n] != NULL)
         n++;
     text_addf(&own, "%s/objects", git->dir);
+    git->is_apart = true;
     env_add(git, &n, "GIT_OBJECT_DIRECTORY", dir);
     env_add(git, &n, "GIT_ALTERNATE_OBJECT_DIRECTORIES", text_string(&own));
+}
+
+bool git_object_unblock(const struct git *git, const char *oid) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct stat st;
+    if (git->is_apart)
+        return false;
+    text_addf(&path, "%s/objects/%.2s/%s", git->dir, oid, oid + 2);
+    if (lstat(text_string(&path), &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size != 0 || unlink(text_string(&path)) != 0)
+        return false;
+    printf("removing an empty object file, left by a power cut: %s\n",
+           text_string(&path));
+    return true;
 }
 
 void git_close(struct git *git) {
@@ -175,10 +190,9 @@ static bool says_any(const char *said, const char *const *signs, size_t count) {
 
 static bool is_temporary(const char *said) {
     static const char *const signs[] = {
-        "No space left", "quota exceeded",          "annot allocate",
-        "ut of memory",  "Too many open files",     "emporarily unavailable",
-        "File exists",   "Input/output error",      "File too large",
-        "Interrupted",   "unable to create thread",
+        "annot allocate",      "ut of memory",   "emporarily unavailable",
+        "Too many open files", "File too large", "unable to create thread",
+        "Interrupted",
     };
     return says_any(said, signs, COUNT(signs));
 }
@@ -191,10 +205,19 @@ static bool is_unavailable(const char *said) {
         "nsufficient permission",
         "dubious ownership",
         "ot a git repository",
+        "No space left",
+        "ut of disk",
+        "quota exceeded",
+        "Input/output error",
+        "File exists",
         "cannot lock ref",
         "corrupt",
         "bad object",
         "nable to read",
+        "ould not read",
+        "nable to parse",
+        "ailed to traverse parents",
+        "nable to load root tree",
         "bad tree",
         "issing tree",
         "issing blob",
@@ -517,7 +540,8 @@ static bool lookup_answer(struct git_pipe *objects,
         return false;
     if (found && lookup->whole && !object_content(objects, bytes, NULL))
         return git_pipe_fail(objects, err);
-    *ret_good = found && strcmp(type, lookup->type) == 0;
+    *ret_good =
+        found && (lookup->type == NULL || strcmp(type, lookup->type) == 0);
     return true;
 }
 

@@ -4,9 +4,10 @@
  * many is a git_pipe.
  *
  * Errors: ERR_CONFIG if it can never work (no git), ERR_UNAVAILABLE if the
- * repository is missing, damaged, locked or not writable, ERR_TEMPORARY if it
- * may work later (disk full, a lock, killed by a signal), ERR_INTERRUPTED on a
- * request to stop. The sentence includes git's own last line. */
+ * repository is missing, damaged, locked or not writable, or its disk is full
+ * or fails, ERR_TEMPORARY if it may work later (no memory, killed by a signal),
+ * ERR_INTERRUPTED on a request to stop. The sentence includes git's own last
+ * line. */
 #ifndef POINTSMAN_LANDING_GIT_H
 #define POINTSMAN_LANDING_GIT_H
 
@@ -28,6 +29,7 @@ struct git {
                                 too */
     char **envp;
     int stderr_fd; /* memory file: stderr of the last git */
+    bool is_apart; /* git_objects_apart was called */
 };
 
 /* True if it looks like a repository, bare or a work tree; starts nothing. */
@@ -41,6 +43,11 @@ void git_close(struct git *git);
 /* From here on objects are written to DIR (created by the caller) and read from
  * both: nothing is added to the repository. */
 void git_objects_apart(struct git *git, const char *dir);
+
+/* Removes the file of a loose object if it is empty. A power cut may leave such
+ * files, and git does not write an object again whose file exists. True: there
+ * was one, and the object can be written now. */
+bool git_object_unblock(const struct git *git, const char *oid);
 
 #define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -97,7 +104,7 @@ bool git_object_read(struct git_pipe *objects, const char *name,
                      struct text *content, bool *ret_found, struct err *err);
 /* An object that must exist. */
 struct git_lookup {
-    const char *oid, *type; /* "blob", ... */
+    const char *oid, *type; /* "blob", ...; NULL: any */
     bool whole;             /* read its content too, to find damage */
 };
 

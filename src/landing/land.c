@@ -20,6 +20,7 @@
 #include "landing/ref_move.h"
 #include "landing/set_blobs.h"
 #include "landing/target_command.h"
+#include "landing/tip.h"
 
 /* After this many tries a branch that others keep moving is left alone for a
  * while. */
@@ -51,7 +52,8 @@ struct landing {
     struct arena arena;
     struct landing_set *sets;
     size_t set_count;
-    char tip[OID_BYTES];          /* the branch as found by this try */
+    /* The branch as found by this try. */
+    char tip[OID_BYTES], tip_tree[OID_BYTES];
     struct merge merge;           /* on top of the sets already merged */
     char checked_tree[OID_BYTES]; /* the tree that passed the checks */
 };
@@ -120,6 +122,7 @@ static enum step probe(struct landing *landing, struct err *err) {
     if (!merge_read_tip(merge, err))
         return STEP_FAILED;
     memcpy(landing->tip, merge->tip, OID_BYTES);
+    memcpy(landing->tip_tree, merge->tip_tree, OID_BYTES);
     for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         if (!history_find_set(&landing->git, merge->tip,
@@ -130,6 +133,9 @@ static enum step probe(struct landing *landing, struct err *err) {
             continue;
         printf("%s is on %s already: %s\n", set->start->id, start->branch,
                set->oid);
+        /* Otherwise a set whose content is lost would count as landed. */
+        if (!tip_verify(&landing->git, set->oid, TIP_CHANGE, err))
+            return STEP_FAILED;
         found++;
     }
     if (found > 0 && found == landing->set_count)
@@ -242,9 +248,14 @@ static bool commit(struct landing *landing, struct landing_set *set,
         .approved_count = start->approved_count};
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     commit_format(&draft, &object);
-    return git_run_oid(&landing->git,
-                       GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
-                       GIT_PLAIN, text_span(&object), set->oid, err);
+    do {
+        if (!git_run_oid(
+                &landing->git,
+                GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
+                GIT_PLAIN, text_span(&object), set->oid, err))
+            return false;
+    } while (git_object_unblock(&landing->git, set->oid));
+    return true;
 }
 
 static enum step move(struct landing *landing, struct err *err) {
@@ -295,6 +306,34 @@ static enum step merge_all(struct landing *landing, struct err *err) {
     return STEP_GO_ON;
 }
 
+static bool verify_all(struct landing *landing, struct err *err) {
+    for (size_t i = 0; i < landing->set_count; i++)
+        if (!tip_verify(&landing->git, landing->sets[i].oid, TIP_CHANGE, err))
+            return false;
+    return true;
+}
+
+/* Checks may take hours. A `git gc --prune=now` meanwhile removes what no
+ * branch refers to yet, so what the branch is about to refer to is read once
+ * more, and stored again if it is gone. */
+static enum step survive_gc(struct landing *landing, struct err *err) {
+    struct landing_set *last = &landing->sets[landing->set_count - 1];
+    struct err gone = {0};
+    if (landing->start->check_count == 0 || verify_all(landing, &gone))
+        return STEP_GO_ON;
+    printf("%s; storing the sets again\n", gone.text);
+    memcpy(landing->merge.tip, landing->tip, OID_BYTES);
+    memcpy(landing->merge.tip_tree, landing->tip_tree, OID_BYTES);
+    enum step step = load_all(landing, err);
+    if (step == STEP_GO_ON)
+        step = merge_all(landing, err);
+    if (step == STEP_GO_ON)
+        step = check(landing, err);
+    if (step == STEP_GO_ON)
+        step = step_of(commit(landing, last, err) && verify_all(landing, err));
+    return step;
+}
+
 /* One try, from reading the branch to moving it. */
 static enum step try_once(struct landing *landing, struct err *err) {
     struct landing_set *last = &landing->sets[landing->set_count - 1];
@@ -308,6 +347,8 @@ static enum step try_once(struct landing *landing, struct err *err) {
         step = stop_if_asked(landing);
     if (step == STEP_GO_ON)
         step = step_of(commit(landing, last, err));
+    if (step == STEP_GO_ON)
+        step = survive_gc(landing, err);
     if (step == STEP_GO_ON)
         step = stop_if_asked(landing);
     return step == STEP_GO_ON ? move(landing, err) : step;
@@ -325,10 +366,19 @@ static enum step try_on(struct landing *landing, struct err *err) {
                                        SPAN("others keep moving the branch"));
 }
 
+/* Before the set is read, a failure cannot be its fault. */
+static enum step blame_target(enum step step, struct err *err) {
+    if (step == STEP_FAILED &&
+        (err->kind == ERR_CANNOT || err->kind == ERR_TEMPORARY ||
+         err->kind == ERR_DENIED))
+        err->kind = ERR_UNAVAILABLE;
+    return step;
+}
+
 static enum step land_on_git(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     if (!git_open(start->git, start->work, landing->stop, &landing->git, err))
-        return STEP_FAILED;
+        return blame_target(STEP_FAILED, err);
     landing->merge.git = &landing->git;
     landing->merge.start = start;
     /* A set that has landed may have left locks behind; but that it has landed
@@ -343,6 +393,7 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
         *err = locked;
         step = STEP_FAILED;
     }
+    step = blame_target(step, err);
     if (step == STEP_GO_ON)
         step = load_all(landing, err);
     return step == STEP_GO_ON ? try_on(landing, err) : step;

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,12 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
     memcpy(status->text, text_string(&line), line.len);
 }
 
+/* The disk of the repository or of the base is full, fails or is read-only:
+ * every set would meet the same. */
+static bool is_disk_trouble(int sys) {
+    return sys == ENOSPC || sys == EDQUOT || sys == EIO || sys == EROFS;
+}
+
 void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped) {
     struct span text = span_of(err->text);
@@ -33,7 +40,7 @@ void land_status_of_error(struct land_status *status, const struct err *err,
     else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
              err->kind == ERR_DATA)
         land_status_set(status, LAND_PERMANENT, "", text);
-    else if (err->kind == ERR_UNAVAILABLE)
+    else if (err->kind == ERR_UNAVAILABLE || is_disk_trouble(err->sys))
         land_status_set(status, LAND_UNAVAILABLE, "", text);
     else
         land_status_set(status, LAND_TEMPORARY, "", text);

@@ -7,6 +7,7 @@
 #include "landing/history.h"
 #include "landing/path_merge.h"
 #include "landing/set_base.h"
+#include "landing/tip.h"
 #include "landing/tree.h"
 #include "landing/tree_compare.h"
 #include "wire/words.h"
@@ -15,14 +16,10 @@ enum { PATHS_NAMED = 20 }; /* conflicts that are listed in full */
 
 bool merge_read_tip(struct merge *merge, struct err *err) {
     struct git_pipe objects;
-    CLEANUP(text_clear) struct text ref = TEXT_INIT;
-    text_addf(&ref, "refs/heads/%s", merge->start->branch);
-    merge->tip[0] = merge->tip_tree[0] = '\0';
-    bool found = false;
     if (!git_objects_open(merge->git, &objects, err))
         return false;
-    bool ok = git_commit_read(&objects, text_string(&ref), merge->tip,
-                              merge->tip_tree, &found, err);
+    bool ok = tip_read(&objects, merge->start->branch, merge->tip,
+                       merge->tip_tree, err);
     git_pipe_drop(&objects);
     return ok;
 }

@@ -94,8 +94,12 @@ static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
             GIT_ARGS("hash-object", "-w", "--no-filters", "--stdin-paths"),
             GIT_PLAIN, hasher, err))
         return false;
-    fprintf(hasher->in, "%s\n", side_path(merge, OURS, &path));
-    return git_pipe_read_oid(hasher, ret_oid, err);
+    do {
+        fprintf(hasher->in, "%s\n", side_path(merge, OURS, &path));
+        if (!git_pipe_read_oid(hasher, ret_oid, err))
+            return false;
+    } while (git_object_unblock(merge->git, ret_oid));
+    return true;
 }
 
 /* `git merge-file` exits with the number of conflicts, at most 127; a larger

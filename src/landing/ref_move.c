@@ -251,7 +251,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
     if (!note_read(&note))
         return true;
     if (note_git_lives(&note))
-        return err_set(err, ERR_TEMPORARY,
+        return err_set(err, ERR_UNAVAILABLE,
                        "a git process of an earlier attempt is still running");
     struct standing standing[LOCKS];
     locks_await(git, branch, &note, standing);

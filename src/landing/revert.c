@@ -9,6 +9,7 @@
 #include "landing/history.h"
 #include "landing/ref_move.h"
 #include "landing/revert_parts.h"
+#include "landing/tip.h"
 
 /* TRIES: after this many tries a branch that others keep moving is left alone
  * for a while. A rollback as a whole may take TIME_S (doc/design/rollback.md,
@@ -60,12 +61,8 @@ static bool go_on(struct reverting *reverting) {
 }
 
 static bool read_tip(struct reverting *reverting, struct err *err) {
-    CLEANUP(text_clear) struct text ref = TEXT_INIT;
-    bool found = false;
-    reverting->tip[0] = reverting->tip_tree[0] = '\0';
-    text_addf(&ref, "refs/heads/%s", reverting->start->branch);
-    if (!git_commit_read(&reverting->trees.objects, text_string(&ref),
-                         reverting->tip, reverting->tip_tree, &found, err))
+    if (!tip_read(&reverting->trees.objects, reverting->start->branch,
+                  reverting->tip, reverting->tip_tree, err))
         return false;
     memcpy(reverting->at, reverting->tip, OID_BYTES);
     memcpy(reverting->at_tree, reverting->tip_tree, OID_BYTES);
@@ -81,6 +78,9 @@ static bool probe(struct reverting *reverting, struct err *err) {
     if (!start->preview && reverting->tip[0] != '\0' &&
         !history_find_set(&reverting->git, reverting->tip, span_of(start->id),
                           span_of(start->sum), start->admitted, oid, err))
+        return false;
+    /* Otherwise a rollback whose content is lost would count as done. */
+    if (oid[0] != '\0' && !tip_verify(&reverting->git, oid, TIP_CHANGE, err))
         return false;
     if (oid[0] != '\0')
         return revert_finish(reverting,

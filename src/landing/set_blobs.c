@@ -152,9 +152,9 @@ static void importer_drop(struct git *git, struct git_pipe *importer) {
     unlink(text_string(&report));
 }
 
-bool set_blobs_load(struct git *git, int fd, struct span sum, bool symlinks,
-                    struct arena *arena, struct set_blobs *ret_blobs,
-                    struct err *err) {
+static bool load_once(struct git *git, int fd, struct span sum, bool symlinks,
+                      struct arena *arena, struct set_blobs *ret_blobs,
+                      struct err *err) {
     struct load load = {.arena = arena};
     *ret_blobs = (struct set_blobs){0};
     bool ok = load_run(&load, git, fd, symlinks, &ret_blobs->check, err) &&
@@ -164,4 +164,26 @@ bool set_blobs_load(struct git *git, int fd, struct span sum, bool symlinks,
     importer_drop(git, &load.importer);
     free(load.edits);
     return ok;
+}
+
+/* True if at least one file has to be stored again. */
+static bool blobs_unblock(const struct git *git,
+                          const struct set_blobs *blobs) {
+    bool any = false;
+    for (size_t i = 0; i < blobs->count; i++)
+        if (blobs->edits[i].mode != 0)
+            any |= git_object_unblock(git, blobs->edits[i].oid);
+    return any;
+}
+
+bool set_blobs_load(struct git *git, int fd, struct span sum, bool symlinks,
+                    struct arena *arena, struct set_blobs *ret_blobs,
+                    struct err *err) {
+    do {
+        if (lseek(fd, 0, SEEK_SET) < 0)
+            return err_errno(err, errno, "cannot read the tarball");
+        if (!load_once(git, fd, sum, symlinks, arena, ret_blobs, err))
+            return false;
+    } while (blobs_unblock(git, ret_blobs));
+    return true;
 }

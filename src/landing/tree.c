@@ -286,8 +286,12 @@ static bool tree_make(struct trees *trees, struct draft *draft,
                                 "--no-filters", "--stdin-paths"),
                        GIT_PLAIN, maker, err))
         return false;
-    fprintf(maker->in, "/proc/%d/fd/%d\n", (int)getpid(), trees->draft_fd);
-    return git_pipe_read_oid(maker, ret_oid, err);
+    do {
+        fprintf(maker->in, "/proc/%d/fd/%d\n", (int)getpid(), trees->draft_fd);
+        if (!git_pipe_read_oid(maker, ret_oid, err))
+            return false;
+    } while (git_object_unblock(trees->git, ret_oid));
+    return true;
 }
 
 static bool apply_level(struct apply *apply, const char *oid, size_t from,

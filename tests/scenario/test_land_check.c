@@ -200,6 +200,29 @@ static void processes_left_by_a_check_are_killed(void **state) {
     sh("rm never");
 }
 
+/* The check runs git gc, as a cron job of the repository might. */
+static void what_gc_removes_during_a_check_is_stored_again(void **state) {
+    (void)state;
+    static const struct set other = {.id = "C2", .files = {{"a/b/c", "c\n"}}};
+    static const struct set *const others[] = {NULL, &other};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        landing_begin();
+        sh("rm -f runs");
+        struct outcome outcome = land(&(struct attempt){
+            .set = &plain,
+            .others = {others[i]},
+            .checks = {"gc",
+                       script("gc", "echo run >>$base/runs; git --git-dir="
+                                    "$base/target.git gc --quiet "
+                                    "--prune=now")}});
+        assert_starts(&outcome, "done ");
+        assert_says(&outcome, "storing the sets again");
+        assert_string_equal(sh("cat runs"), "run");
+        sh("git -C target.git fsck --strict --no-dangling >&2");
+        assert_string_equal(content("f"), "new");
+    }
+}
+
 /* ---- races -------------------------------------------------------------- */
 
 static const char push_other[] =
@@ -404,7 +427,7 @@ static void a_lock_of_another_process_is_respected(void **state) {
 
 /* ---- full disks --------------------------------------------------------- */
 
-static void a_full_disk_is_temporary(void **state) {
+static void a_file_above_the_size_limit_is_temporary(void **state) {
     (void)state;
     landing_begin();
     char big[70000];
@@ -423,7 +446,7 @@ static void a_full_disk_is_temporary(void **state) {
     assert_landed(&outcome);
 }
 
-static void a_full_file_system_is_temporary(void **state) {
+static void a_full_file_system_is_unavailable(void **state) {
     (void)state;
     landing_begin();
     if (geteuid() != 0)
@@ -439,7 +462,7 @@ static void a_full_file_system_is_temporary(void **state) {
     struct outcome second =
         land(&(struct attempt){.set = &plain, .git = "small/target.git"});
     sh("umount small");
-    assert_starts(&outcome, "temporary ");
+    assert_starts(&outcome, "unavailable ");
     assert_starts(&second, "done ");
 }
 
@@ -522,6 +545,7 @@ int main(void) {
         cmocka_unit_test(a_check_that_cannot_run_fails_permanently),
         cmocka_unit_test(a_check_that_times_out_is_killed_with_its_children),
         cmocka_unit_test(processes_left_by_a_check_are_killed),
+        cmocka_unit_test(what_gc_removes_during_a_check_is_stored_again),
         cmocka_unit_test(a_lost_race_restarts_from_the_new_tip),
         cmocka_unit_test(landing_is_postponed_if_the_branch_keeps_moving),
         cmocka_unit_test(a_race_can_end_in_a_conflict),
@@ -532,8 +556,8 @@ int main(void) {
         cmocka_unit_test(locks_of_a_killed_git_are_removed),
         cmocka_unit_test(an_empty_lock_is_waited_for),
         cmocka_unit_test(a_lock_of_another_process_is_respected),
-        cmocka_unit_test(a_full_disk_is_temporary),
-        cmocka_unit_test(a_full_file_system_is_temporary),
+        cmocka_unit_test(a_file_above_the_size_limit_is_temporary),
+        cmocka_unit_test(a_full_file_system_is_unavailable),
         cmocka_unit_test(a_command_gets_the_unpacked_set),
         cmocka_unit_test(the_exit_status_of_a_command_decides),
         cmocka_unit_test(the_status_line_of_a_command_wins),

@@ -82,7 +82,6 @@ static void a_damaged_object_of_a_listed_file_delays_the_set(void **state) {
     push("seq 1000 >f; echo new >new; git add new; git rm -q --cached new");
     sh("git -C target.git hash-object -w --stdin <<END\nnew\nEND");
     const char *const damages[] = {
-        ": >$f",
         "printf x | dd of=$f bs=1 seek=12 conv=notrunc 2>/dev/null",
         "truncate -s 15 $f",
     };
@@ -112,6 +111,144 @@ static void a_directory_of_many_files_is_checked_completely(void **state) {
     struct outcome outcome = land(&(struct attempt){.set = &set});
     assert_landed(&outcome);
     assert_string_equal(sh("git -C target.git ls-tree main:d | wc -l"), "1001");
+}
+
+/* ---- objects that a power cut emptied ------------------------------------ */
+
+/* Asserts that the set lands although the file of `object`, which it adds, is
+ * in the repository and empty. */
+static void assert_stored_again(const struct set *set, const char *object) {
+    struct outcome outcome = land(&(struct attempt){.set = set});
+    assert_landed(&outcome);
+    const char *file = object_file(object);
+    sh("chmod u+w %s; : >%s", file, file);
+    /* As if the cut had come before the branch moved. */
+    sh("rm target.git/logs/refs/heads/main; "
+       "echo %s >target.git/refs/heads/main",
+       sh("git -C clone rev-parse main"));
+    outcome = land(&(struct attempt){.set = set});
+    assert_says(&outcome, "removing an empty object file");
+    assert_landed(&outcome);
+}
+
+static void an_empty_file_of_the_set_is_stored_again(void **state) {
+    (void)state;
+    landing_begin();
+    push("echo x >x");
+    assert_stored_again(&plain, "main:d/e/h");
+}
+
+static void an_empty_directory_of_the_set_is_stored_again(void **state) {
+    (void)state;
+    landing_begin();
+    push("echo x >x");
+    assert_stored_again(&plain, "main:d");
+}
+
+static void an_empty_merged_file_is_stored_again(void **state) {
+    (void)state;
+    landing_begin();
+    push("seq 20 >f");
+    const char *base = tip();
+    push("sed -i s/^20/twenty/ f");
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", base);
+    const struct set set = {.id = "C1",
+                            .sections = sections,
+                            .files = {{"f", "one\n2\n3\n4\n5\n6\n7\n8\n9\n10"
+                                            "\n11\n12\n13\n14\n15\n16\n17\n"
+                                            "18\n19\n20\n"}}};
+    assert_stored_again(&set, "main:f");
+    assert_string_equal(sh("git -C target.git show main:f | sed -n '1p;20p'"),
+                        "one\ntwenty");
+}
+
+/* ---- a set that is on the branch already --------------------------------- */
+
+/* A set whose content is lost has not landed. */
+static void a_landed_set_that_cannot_be_read_is_not_believed(void **state) {
+    (void)state;
+    static const char *const objects[] = {"main^{tree}", "main:d", "main:f"};
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
+        landing_begin();
+        struct outcome outcome = land(&(struct attempt){.set = &plain});
+        assert_landed(&outcome);
+        const char *file = object_file(objects[i]);
+        sh("mv %s saved", file);
+        outcome = land(&(struct attempt){.set = &plain});
+        assert_waits(&outcome, "cannot read commit ");
+        outcome = land(&(struct attempt){.set = &plain, .probe = true});
+        assert_waits(&outcome, "cannot read commit ");
+        sh("mv saved %s", file);
+        outcome = land(&(struct attempt){.set = &plain});
+        assert_starts(&outcome, "already-landed ");
+    }
+}
+
+/* ---- a branch that does not name a commit -------------------------------- */
+
+/* Asserts that the set waits while the script has changed what main names, and
+ * lands afterwards. $f is the file of its commit. */
+static void assert_waits_at(const char *script, const char *words) {
+    landing_begin();
+    const char *at = tip();
+    const char *file = object_file("main");
+    sh("cp -p %s saved; chmod u+w %s; cd target.git; f=../%s; %s", file, file,
+       file, script);
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_waits(&outcome, words);
+    assert_starts(&outcome, "unavailable ");
+    outcome = land(&(struct attempt){.set = &plain, .probe = true});
+    assert_starts(&outcome, "unavailable ");
+    sh("cp -f saved %s; echo %s >target.git/refs/heads/main", file, at);
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+}
+
+static void a_branch_that_names_a_file_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at("git rev-parse main:f >x; mv x refs/heads/main",
+                    "names a blob (");
+}
+
+static void a_branch_that_names_a_directory_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at("git rev-parse main^{tree} >x; mv x refs/heads/main",
+                    "names a tree (");
+}
+
+static void a_branch_that_names_a_tag_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at("git -c user.name=a -c user.email=a@b tag -m t t main; "
+                    "git rev-parse t >x; mv x refs/heads/main",
+                    "names a tag (");
+}
+
+static void a_branch_that_names_a_missing_commit_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at("rm $f", "is missing");
+}
+
+static void a_branch_that_names_a_damaged_commit_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at("echo junk >$f", "");
+    assert_waits_at(": >$f", "");
+    assert_waits_at("truncate -s 20 $f", "");
+}
+
+static void a_branch_file_that_is_damaged_is_unavailable(void **state) {
+    (void)state;
+    assert_waits_at(": >refs/heads/main", "cannot be read");
+    assert_waits_at("echo junk >refs/heads/main", "cannot be read");
+    assert_waits_at("echo ref: refs/heads/none >refs/heads/main",
+                    "cannot be read");
+}
+
+static void a_missing_older_commit_is_unavailable(void **state) {
+    (void)state;
+    landing_begin();
+    push("echo x >x");
+    assert_waits_without("main~", "rm $f", "");
 }
 
 /* ---- a missing branch ---------------------------------------------------- */
@@ -196,6 +333,17 @@ int main(void) {
         cmocka_unit_test(a_damaged_object_of_a_listed_file_delays_the_set),
         cmocka_unit_test(a_submodule_is_not_damage),
         cmocka_unit_test(a_directory_of_many_files_is_checked_completely),
+        cmocka_unit_test(an_empty_file_of_the_set_is_stored_again),
+        cmocka_unit_test(an_empty_directory_of_the_set_is_stored_again),
+        cmocka_unit_test(an_empty_merged_file_is_stored_again),
+        cmocka_unit_test(a_landed_set_that_cannot_be_read_is_not_believed),
+        cmocka_unit_test(a_branch_that_names_a_file_is_unavailable),
+        cmocka_unit_test(a_branch_that_names_a_directory_is_unavailable),
+        cmocka_unit_test(a_branch_that_names_a_tag_is_unavailable),
+        cmocka_unit_test(a_branch_that_names_a_missing_commit_is_unavailable),
+        cmocka_unit_test(a_branch_that_names_a_damaged_commit_is_unavailable),
+        cmocka_unit_test(a_branch_file_that_is_damaged_is_unavailable),
+        cmocka_unit_test(a_missing_older_commit_is_unavailable),
         cmocka_unit_test(a_branch_with_a_landed_set_is_not_created_again),
         cmocka_unit_test(a_branch_that_was_only_read_is_not_created_again),
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
