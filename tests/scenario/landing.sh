@@ -187,6 +187,28 @@ branch_missing() {
 }
 scenario 'sets wait for a missing branch, which is not created' branch_missing
 
+branch_names_a_file() {
+    make_base 'max-temp = 1'
+    tip=$(git -C project.git rev-parse main)
+    for id in a b; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+    done
+    blob=$(git -C project.git rev-parse main:README)
+    echo "$blob" >project.git/refs/heads/main
+    for _ in 1 2 3; do
+        within pointsman daemon all --until-idle
+    done
+    waits_for 'names a blob'
+    pointsman status a >status.said
+    says 'names a blob' status.said
+    echo "$tip" >project.git/refs/heads/main
+    within pointsman daemon all --until-idle
+    in_one_place a D
+    in_one_place b D
+}
+scenario 'sets wait for a branch that names a file' branch_names_a_file
+
 # A server runs all the time; the only event is that the repository returns.
 lands_by_itself() {
     make_base
