@@ -53,6 +53,23 @@ static char *work_path(const struct run_start *start, const char *verb,
                         start->attempt);
 }
 
+static const struct land_base_set *bases_of(const struct run_set *set,
+                                            struct arena *arena) {
+    struct land_base_set *bases =
+        arena_alloc(arena, set->base_count * sizeof *bases + 1);
+    for (size_t i = 0; i < set->base_count; i++) {
+        const struct run_base *base = &set->bases[i];
+        bases[i] = (struct land_base_set){
+            .id = arena_string(arena, base->id),
+            .sum = arena_string(arena, base->sum),
+            .tarball = data_path(base->name, arena),
+            .archived = arena_printf(arena, "archive/%.*s.tar",
+                                     (int)base->name.len, base->name.p),
+            .landed = base->landed};
+    }
+    return bases;
+}
+
 static struct land_start landed_set(const struct run_set *set,
                                     struct arena *arena) {
     const struct job *job = set->job;
@@ -66,13 +83,15 @@ static struct land_start landed_set(const struct run_set *set,
         .seen = string_of(job->seen, arena),
         .submitter = string_of(job->actor, arena),
         .approved_by = names_of(set->approved_by, set->approved_count, arena),
-        .approved_count = set->approved_count};
+        .approved_count = set->approved_count,
+        .bases = bases_of(set, arena),
+        .base_count = set->base_count};
 }
 
 static struct run_set set_of(const struct run_start *start) {
-    return (struct run_set){.job = start->job,
-                            .approved_by = start->approved_by,
-                            .approved_count = start->approved_count};
+    struct run_set set = start->set;
+    set.job = start->job;
+    return set;
 }
 
 static void write_landing(const struct run_start *start,
@@ -132,8 +151,8 @@ static void write_rollback(const struct run_start *start,
         .admitted = job->admitted,
         .submitter = string_of(job->actor, arena),
         .approved_by =
-            names_of(start->approved_by, start->approved_count, arena),
-        .approved_count = start->approved_count,
+            names_of(start->set.approved_by, start->set.approved_count, arena),
+        .approved_count = start->set.approved_count,
         .members = members,
         .member_count = start->member_count,
         .because = string_of(start->because, arena),

@@ -14,7 +14,10 @@ static void add_edges(struct set_record *record, enum edge_kind kind,
 
 static void make_edges(const struct meta *meta, struct arena *arena,
                        struct set_record *record) {
-    struct lines supersedes = {NULL, 0}, group = {NULL, 0};
+    struct lines supersedes = {NULL, 0}, group = {NULL, 0}, below = {NULL, 0};
+    struct span base_set = meta->base_set;
+    if (base_set.len > 0)
+        below = (struct lines){&base_set, 1};
     struct span old = meta->supersedes;
     if (old.len > 0)
         supersedes = (struct lines){&old, 1};
@@ -22,7 +25,7 @@ static void make_edges(const struct meta *meta, struct arena *arena,
     if (name.len > 0)
         group = (struct lines){&name, 1};
     record->edges = arena_alloc(
-        arena, (meta->dependencies.count + meta->precursors.count + 2) *
+        arena, (meta->dependencies.count + meta->precursors.count + 3) *
                    sizeof(*record->edges));
     /* A rollback lists the sets it rolls back where other sets list their
      * dependencies. */
@@ -30,6 +33,7 @@ static void make_edges(const struct meta *meta, struct arena *arena,
               meta->movetype == SET_RB ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
               &meta->dependencies);
     add_edges(record, EDGE_HINT, &meta->precursors);
+    add_edges(record, EDGE_BASE, &below);
     add_edges(record, EDGE_SUPERSEDES, &supersedes);
     add_edges(record, EDGE_GROUP, &group);
 }

@@ -48,6 +48,14 @@ struct land_check {
     const char *name, *command; /* a command line (wire/words.h) */
 };
 
+/* A set of a stack, below the one that lands (##base-set). */
+struct land_base_set {
+    const char *id, *sum, *tarball;
+    const char
+        *archived; /* path of the tarball if `tarball` is gone; or NULL */
+    bool landed;   /* its own base was verified when it landed */
+};
+
 /* The number in $POINTSMAN_STATUS_FD, or -1; children do not inherit it. */
 int land_status_descriptor(void);
 /* Writes the line to stdout and to `fd` (-1: none). */
@@ -55,7 +63,7 @@ void land_status_send(int fd, const struct land_status *status);
 
 /* The caller's request; it owns nothing. For `others` only the fields of the
  * set itself count (id, sum, class, tarball, since, admitted, seen, submitter,
- * approvals); they land after it, in their order. */
+ * approvals, bases); they land after it, in their order. */
 struct land_start {
     const char *id, *sum, *class, *target, *tarball;
     const char *git, *branch; /* or: */
@@ -73,6 +81,8 @@ struct land_start {
     int64_t timeout_s; /* for each check or the command; 0 = none */
     const char *const *approved_by;
     size_t approved_count;
+    const struct land_base_set *bases; /* the nearest first */
+    size_t base_count;
     const struct land_check *checks;
     size_t check_count;
     bool probe;

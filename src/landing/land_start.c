@@ -51,12 +51,26 @@ struct record {
     {"approved_by", FIELD_STRINGS, false, offsetof(struct type, approved_by), \
      offsetof(struct type, approved_count)}
 
+static const struct field base_fields[] = {
+    {"id",         FIELD_STRING,  true,  offsetof(struct land_base_set, id)},
+    {"sum",        FIELD_STRING,  true,  offsetof(struct land_base_set, sum)},
+    {"tarball",    FIELD_PATH,    true,
+     offsetof(struct land_base_set, tarball)},
+    {"archived",   FIELD_PATH,    false,
+     offsetof(struct land_base_set, archived)},
+    {"landed",     FIELD_FLAG,    false,
+     offsetof(struct land_base_set, landed)},
+};
+static const struct record base_record = RECORD(land_base_set, base_fields);
+
 #define OF_LANDED_SET                                                         \
     OF_SET(land_start),                                                       \
     {"class",      FIELD_STRING,  false, offsetof(struct land_start, class)}, \
     {"tarball",    FIELD_PATH,    false, offsetof(struct land_start, tarball)}, \
     {"since",      FIELD_INSTANT, false, offsetof(struct land_start, since)}, \
-    {"seen",       FIELD_STRING,  false, offsetof(struct land_start, seen)}
+    {"seen",       FIELD_STRING,  false, offsetof(struct land_start, seen)},  \
+    {"bases",      FIELD_RECORDS, false, offsetof(struct land_start, bases),  \
+     offsetof(struct land_start, base_count), &base_record}
 
 #define OF_TARGET(type)                                                       \
     {"target",     FIELD_STRING,  false, offsetof(struct type, target)},      \
@@ -382,6 +396,8 @@ static void set_complete(struct land_start *set,
     set->submitter = own.submitter;
     set->approved_by = own.approved_by;
     set->approved_count = own.approved_count;
+    set->bases = own.bases;
+    set->base_count = own.base_count;
     set->others = NULL;
     set->other_count = 0;
 }

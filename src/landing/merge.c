@@ -289,16 +289,21 @@ static bool merge_based(struct merge *merge, struct trees *trees,
         return false;
     if (at_base || merge->result != MERGE_CLEAN)
         return true;
-    printf("merging with base %.12s\n", base.commit);
+    printf("merging with base %.12s\n",
+           base.commit[0] != '\0' ? base.commit : base.tree);
     return merge_three(merge, trees, base.commit, base.tree, err);
+}
+
+static bool has_base(const struct merge *merge) {
+    const struct meta *meta = &merge->set->check.meta;
+    return meta->base.len > 0 || meta->base_set.len > 0;
 }
 
 /* True if the set was made for, or admitted to, a branch that existed then. */
 static bool branch_is_gone(const struct merge *merge) {
     const char *seen = merge->start->seen;
     return merge->tip[0] == '\0' &&
-           (merge->set->check.meta.base.len > 0 ||
-            (seen != NULL && strcmp(seen, "none") != 0));
+           (has_base(merge) || (seen != NULL && strcmp(seen, "none") != 0));
 }
 
 /* The edits cannot change another path; this verifies it, so that an error of
@@ -326,9 +331,8 @@ bool merge_make(struct merge *merge, struct err *err) {
                        merge->start->branch, merge->git->dir);
     if (!trees_open(merge->git, &trees, err))
         return false;
-    bool ok = merge->set->check.meta.base.len > 0
-                  ? merge_based(merge, &trees, err)
-                  : merge_blind(merge, &trees, err);
+    bool ok = has_base(merge) ? merge_based(merge, &trees, err)
+                              : merge_blind(merge, &trees, err);
     ok = ok &&
          (merge->result != MERGE_CLEAN || merge_verify(merge, &trees, err));
     if (!ok) {

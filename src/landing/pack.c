@@ -139,6 +139,27 @@ static bool can_be_lines(const struct lines *paths, struct err *err) {
     return true;
 }
 
+/* A set that depends on just one set is taken to be stacked on it. If the base
+ * turns out to be on the branch, ##base-set is not needed there. */
+static bool base_set_fill(struct pack *pack, struct err *err) {
+    const struct pack_options *options = pack->options;
+    const char *base_set = options->base_set;
+    size_t count = options->depends_count;
+    if (base_set == NULL && count == 1 && pack->source.base.len > 0 &&
+        options->base_rev == NULL)
+        base_set = options->depends[0];
+    if (base_set == NULL || options->rollback)
+        return true;
+    pack->meta.base_set = span_of(base_set);
+    struct lines *depends = &pack->meta.dependencies;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options->depends[i], base_set) == 0)
+            base_set = NULL;
+    if (base_set != NULL)
+        depends->items[depends->count++] = pack->meta.base_set;
+    return pack_source_base_tree(&pack->source, &pack->meta.base_tree, err);
+}
+
 /* Makes the meta text and reads it back with the rules that apply to every set:
  * what admission would refuse is refused here already. */
 static bool meta_fill(struct pack *pack, struct err *err) {
@@ -160,6 +181,8 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     meta->date = pack->source.date;
     meta->message = option_or(options->message, pack->source.message);
     meta->rb_limit = options->rb_limit;
+    if (!base_set_fill(pack, err))
+        return false;
     if (!options->rollback && meta->files.count + meta->deleted.count == 0)
         return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
                        options->source);

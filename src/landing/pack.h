@@ -24,6 +24,10 @@ struct pack_options {
     const char *id;       /* NULL = generated */
     const char *base_rev; /* replaces the base of the range; or the base of a
                              directory */
+    const char *base_set; /* the set that makes the tree of the base, also if
+                             the base is not on the branch (##base-set); NULL:
+                             the only set in `depends`, for a range without
+                             base_rev */
     const char *const *depends;
     size_t depends_count;
     const char *supersedes;

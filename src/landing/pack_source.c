@@ -101,6 +101,18 @@ bool pack_source_rebase(struct pack_source *source, const char *repo,
     return true;
 }
 
+bool pack_source_base_tree(struct pack_source *source, struct span *ret_tree,
+                           struct err *err) {
+    if (source->base.len == 0)
+        return err_set(err, ERR_USAGE,
+                       "a set that is stacked on another one needs a base; "
+                       "name a range, or a commit with --base-rev");
+    const char *name = arena_printf(&source->arena, "%.*s^{tree}",
+                                    (int)source->base.len, source->base.p);
+    return ask(source, GIT_ARGS("rev-parse", "--verify", name), ret_tree, NULL,
+               err);
+}
+
 /* ---- a range ------------------------------------------------------------ */
 
 static bool range_split(struct pack_source *source, const char *range,
@@ -198,6 +210,65 @@ static bool range_read(struct pack_source *source, const char *repo,
     return range_diff(source, base_oid, to_oid, err) &&
            range_words(source, base_oid, to_oid, err) &&
            git_objects_open(&source->git, &source->objects, err);
+}
+
+/* A line of rev-list --parents, "COMMIT PARENT...", that must continue the
+ * branch after `before` (empty: it is the first commit). */
+static bool commit_line(struct span line, struct span before,
+                        struct span *ret_commit, struct err *err) {
+    struct span rest = line, parent = {0};
+    span_cut(&rest, ' ', ret_commit);
+    if (span_cut(&rest, ' ', &parent) && rest.p == NULL &&
+        (before.len == 0 || span_equal(parent, before)))
+        return true;
+    return err_set(err, ERR_DATA,
+                   "commit %.12s is %s, so the commits cannot become a stack; "
+                   "rebase the branch, or pack the range as one set",
+                   ret_commit->p,
+                   parent.p == NULL ? "the first of its repository"
+                   : rest.p != NULL ? "a merge"
+                                    : "beside a merge");
+}
+
+static bool commits_read(struct pack_source *source, const char *range,
+                         struct arena *arena, struct lines *ret_commits,
+                         struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    const char *from = NULL, *to = NULL, *from_oid, *to_oid;
+    size_t room = 1;
+    if (!range_split(source, range, &from, &to, err) ||
+        !resolve(source, from, &from_oid, err) ||
+        !resolve(source, to, &to_oid, err))
+        return false;
+    const char *without = arena_printf(&source->arena, "^%s", from_oid);
+    if (!git_run(&source->git,
+                 GIT_ARGS("rev-list", "--reverse", "--topo-order", "--parents",
+                          to_oid, without, "--"),
+                 GIT_PLAIN, SPAN(""), &out, NULL, err))
+        return false;
+    for (size_t i = 0; i < out.len; i++)
+        room += out.p[i] == '\n';
+    struct span rest = text_span(&out), line, commit, before = {0};
+    ret_commits->items = arena_alloc(arena, room * sizeof *ret_commits->items);
+    while (span_cut(&rest, '\n', &line) && line.len > 0) {
+        if (!commit_line(line, before, &commit, err))
+            return false;
+        before = arena_span(arena, commit);
+        ret_commits->items[ret_commits->count++] = before;
+    }
+    return ret_commits->count > 0 ||
+           err_set(err, ERR_DATA, "nothing to pack: '%s' has no commit", range);
+}
+
+bool pack_range_commits(const char *repo, const char *range,
+                        struct arena *arena, struct lines *ret_commits,
+                        struct err *err) {
+    struct pack_source source = {.dir = -1};
+    *ret_commits = (struct lines){NULL, 0};
+    bool ok = source_git(&source, repo, err) &&
+              commits_read(&source, range, arena, ret_commits, err);
+    pack_source_close(&source);
+    return ok;
 }
 
 bool pack_range_open(const char *repo, const char *range,

@@ -9,6 +9,7 @@
 #include "lib/err.h"
 #include "lib/text.h"
 #include "landing/git.h"
+#include "wire/sections.h"
 
 struct pack_item {
     struct span path;
@@ -38,6 +39,16 @@ void pack_source_close(struct pack_source *source);
 /* Sets the base to the commit that `rev` names. */
 bool pack_source_rebase(struct pack_source *source, const char *repo,
                         const char *rev, struct err *err);
+
+/* The tree of the base. Error: ERR_USAGE if there is no base. */
+bool pack_source_base_tree(struct pack_source *source, struct span *ret_tree,
+                           struct err *err);
+
+/* The commits of the range, the oldest first, in the arena. Errors: ERR_DATA
+ * unless each of them has one parent, the one before it. */
+bool pack_range_commits(const char *repo, const char *range,
+                        struct arena *arena, struct lines *ret_commits,
+                        struct err *err);
 
 /* Appends the content of a file, or the target of a link. */
 bool pack_item_read(struct pack_source *source, const struct pack_item *item,

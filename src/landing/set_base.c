@@ -1,7 +1,12 @@
 #include "landing/set_base.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "os/fd.h"
 #include "landing/history.h"
 
 /* A commit that may be missing. */
@@ -48,35 +53,174 @@ static bool rewrite_find(struct merge *merge, struct trees *trees,
                             err);
 }
 
-static bool base_refuse(struct merge *merge, struct trees *trees,
-                        const struct found_commit *base, struct err *err) {
+static bool rewrite_refuse(struct merge *merge) {
     const char *branch = merge->start->branch;
-    struct span wanted = merge->set->check.meta.base;
-    bool rewritten;
-    if (!rewrite_find(merge, trees, base, &rewritten, err))
+    return merge_end(merge, MERGE_CONFLICT,
+                     "branch %s was rewritten after the set was admitted: it "
+                     "was at %.12s then, and the ##base of the set, %.12s, is "
+                     "no longer on it; pack again with --base-rev origin/%s",
+                     branch, merge->start->seen, merge->set->check.meta.base.p,
+                     branch);
+}
+
+static bool base_refuse(struct merge *merge, const struct found_commit *base) {
+    const char *branch = merge->start->branch;
+    const char *wanted = merge->set->check.meta.base.p;
+    return base->exists
+               ? merge_end(
+                     merge, MERGE_REFUSED,
+                     "its ##base commit is not on branch %s (%.12s): pack "
+                     "again with --base-rev and a commit that is, such "
+                     "as origin/%s, or as part of a stack (--depends)",
+                     branch, wanted, branch)
+               : merge_end(merge, MERGE_REFUSED,
+                           "its ##base commit is not in the target's "
+                           "repository (%.12s): pack again with --base-rev and "
+                           "a commit that is, such as origin/%s, or as part of "
+                           "a stack (--depends)",
+                           wanted, branch);
+}
+
+/* ---- stacks ---------------------------------------------------------------
+ */
+
+static bool tree_exists(struct trees *trees, struct span tree, bool *ret_exists,
+                        struct err *err) {
+    CLEANUP(text_free_string) char *name = span_string(tree);
+    char oid[OID_BYTES], type[16] = "";
+    if (!git_object_read(&trees->objects, name, oid, type, NULL, ret_exists,
+                         err))
         return false;
-    if (rewritten)
-        return merge_end(merge, MERGE_CONFLICT,
-                         "branch %s was rewritten after the set was admitted: "
-                         "it was at %.12s then, and the ##base of the set, "
-                         "%.12s, is no longer on it; pack again with "
-                         "--base-rev origin/%s",
-                         branch, merge->start->seen, wanted.p, branch);
+    *ret_exists = *ret_exists && strcmp(type, "tree") == 0;
+    return true;
+}
+
+static void tree_set(char ret_tree[OID_BYTES], struct span tree) {
+    snprintf(ret_tree, OID_BYTES, "%.*s", (int)tree.len, tree.p);
+}
+
+/* The base of a set in the stack; the sets below it are bases[below] and so on.
+ * For `landed` sets it was verified before. merge->result says whether there is
+ * one. */
+static bool base_rebuild(struct merge *merge, struct trees *trees,
+                         const struct meta *meta, size_t below,
+                         char ret_tree[OID_BYTES], struct err *err);
+
+static bool base_of_set(struct merge *merge, struct trees *trees,
+                        const struct meta *meta, size_t at,
+                        char ret_tree[OID_BYTES], struct err *err) {
+    const struct land_base_set *set = &merge->start->bases[at];
+    struct found_commit base = {0};
+    bool exists = false;
+    if (set->landed && meta->base_tree.len > 0 &&
+        !tree_exists(trees, meta->base_tree, &exists, err))
+        return false;
+    if (exists) {
+        tree_set(ret_tree, meta->base_tree);
+        return true;
+    }
+    if (meta->base.len > 0 &&
+        !commit_find(merge, trees, meta->base, &base, err))
+        return false;
+    if (base.on_branch || (set->landed && base.exists)) {
+        tree_set(ret_tree, span_of(base.tree));
+        return true;
+    }
+    if (meta->base_set.len > 0)
+        return base_rebuild(merge, trees, meta, at + 1, ret_tree, err);
     return merge_end(merge, MERGE_REFUSED,
-                     "its ##base commit is not %s (%.12s): pack again with "
-                     "--base-rev and a commit that is, such as origin/%s",
-                     base->exists
-                         ? arena_printf(&trees->arena, "on branch %s", branch)
-                         : "in the target's repository",
-                     wanted.p, branch);
+                     "the base of its base set '%s' is not on branch %s, so "
+                     "its own base is not known: pack again with --base-rev "
+                     "origin/%s",
+                     set->id, merge->start->branch, merge->start->branch);
+}
+
+static bool tarball_open(const struct land_base_set *set, int *ret_fd,
+                         struct err *err) {
+    enum { HOW = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+    *ret_fd = open(set->tarball, HOW);
+    if (*ret_fd < 0 && errno == ENOENT && set->archived != NULL)
+        *ret_fd = open(set->archived, HOW);
+    return *ret_fd >= 0 || err_errno(err, errno,
+                                     "cannot read the tarball '%s' of base set "
+                                     "'%s'",
+                                     set->tarball, set->id);
+}
+
+/* Applies the set to `tree`, which it replaces. */
+static bool set_apply(struct merge *merge, struct trees *trees,
+                      const struct set_blobs *blobs, const char *id,
+                      char tree[OID_BYTES], struct err *err) {
+    char before[OID_BYTES];
+    bool fits = false;
+    enum tree_clash *clashes =
+        mem_grow(NULL, blobs->count + 1, sizeof *clashes);
+    memcpy(before, tree, OID_BYTES);
+    bool ok = tree_apply(trees, before, blobs->edits, blobs->count, false,
+                         clashes, tree, &fits, err);
+    free(clashes);
+    return ok && (fits || merge_end(merge, MERGE_REFUSED,
+                                    "its base set '%s' does not fit the base "
+                                    "of that set",
+                                    id));
+}
+
+/* Symbolic links are accepted: the set was admitted under the rules of that
+ * time, and only its tree is needed. */
+static bool base_rebuild(struct merge *merge, struct trees *trees,
+                         const struct meta *meta, size_t below,
+                         char ret_tree[OID_BYTES], struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(fd_close) int fd = -1;
+    const struct land_start *start = merge->start;
+    struct set_blobs blobs;
+    if (below == start->base_count ||
+        !span_is(meta->base_set, start->bases[below].id))
+        return merge_end(merge, MERGE_REFUSED,
+                         "its base set '%.*s' is not known here",
+                         (int)meta->base_set.len, meta->base_set.p);
+    const struct land_base_set *set = &start->bases[below];
+    printf("rebuilding the tree of base set %s\n", set->id);
+    if (!tarball_open(set, &fd, err) ||
+        !set_blobs_load(merge->git, fd, span_of(set->sum), true, &arena, &blobs,
+                        err) ||
+        !base_of_set(merge, trees, &blobs.check.meta, below, ret_tree, err))
+        return false;
+    if (merge->result != MERGE_CLEAN)
+        return true;
+    if (!set_apply(merge, trees, &blobs, set->id, ret_tree, err))
+        return false;
+    if (merge->result != MERGE_CLEAN || span_is(meta->base_tree, ret_tree))
+        return true;
+    return merge_end(merge, MERGE_REFUSED,
+                     "its ##base-tree %.12s is not the tree that its base set "
+                     "'%s' makes (%.12s)",
+                     meta->base_tree.p, set->id, ret_tree);
 }
 
 bool set_base_find(struct merge *merge, struct trees *trees,
                    struct set_base *ret_base, struct err *err) {
-    struct found_commit base;
-    if (!commit_find(merge, trees, merge->set->check.meta.base, &base, err))
+    const struct meta *meta = &merge->set->check.meta;
+    struct found_commit base = {0};
+    bool rewritten = false;
+    if (meta->base.len > 0 &&
+        !commit_find(merge, trees, meta->base, &base, err))
         return false;
-    memcpy(ret_base->commit, base.oid, OID_BYTES);
-    memcpy(ret_base->tree, base.tree, OID_BYTES);
-    return base.on_branch || base_refuse(merge, trees, &base, err);
+    *ret_base = (struct set_base){0};
+    if (base.on_branch) {
+        memcpy(ret_base->commit, base.oid, OID_BYTES);
+        memcpy(ret_base->tree, base.tree, OID_BYTES);
+        return meta->base_tree.len == 0 ||
+               span_is(meta->base_tree, base.tree) ||
+               merge_end(merge, MERGE_REFUSED,
+                         "its ##base-tree %.12s is not the tree of its ##base "
+                         "(%.12s)",
+                         meta->base_tree.p, base.tree);
+    }
+    if (meta->base.len > 0 &&
+        !rewrite_find(merge, trees, &base, &rewritten, err))
+        return false;
+    if (meta->base_set.len > 0 && !(rewritten && base.exists))
+        return base_rebuild(merge, trees, meta, 0, ret_base->tree, err);
+    return rewritten ? rewrite_refuse(merge) : base_refuse(merge, &base);
 }

@@ -18,11 +18,20 @@ struct run_member {
     bool again; /* on a command target: apply the set again */
 };
 
-/* A set that lands together with others. */
+/* A set of a stack, below the one that lands. */
+struct run_base {
+    struct span id, sum, name;
+    bool landed; /* its own base was verified when it landed */
+};
+
+/* A set that lands, with its approvers and the sets that it is stacked on: the
+ * nearest first. */
 struct run_set {
     const struct job *job;
     const struct span *approved_by;
     size_t approved_count;
+    const struct run_base *bases;
+    size_t base_count;
 };
 
 struct run_start {
@@ -32,10 +41,9 @@ struct run_start {
     uint64_t task;         /* index of the task in the array */
     unsigned attempt;
     bool probe; /* only ask whether the change is on its target already */
-    const struct span *approved_by; /* for a change: its approvers */
-    size_t approved_count;
+    struct run_set set;         /* for a change: `job` and what it lands with */
     const struct run_set *sets; /* all that land together, in this order */
-    size_t set_count;           /* 0: only the job */
+    size_t set_count;           /* 0: only `set` */
     const struct run_member *members; /* for a rollback: newest first */
     size_t member_count;
     struct span because; /* for a rollback; may be empty */

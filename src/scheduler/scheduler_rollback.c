@@ -416,10 +416,7 @@ static void revert_committed(struct scheduler *scheduler) {
     attempt->is_started = attempt->is_lasting = true;
     scheduler->running++;
     struct arena arena = ARENA_INIT;
-    struct run_set set;
-    scheduler_read_approvals(scheduler, &arena, order.job, &set);
-    order.approved_by = set.approved_by;
-    order.approved_count = set.approved_count;
+    scheduler_read_approvals(scheduler, &arena, order.job, &order.set);
     scheduler->runner.start(scheduler->runner.ctx, &order);
     arena_clear(&arena);
     if (attempt->tracked->killer != RETRY_NOBODY)

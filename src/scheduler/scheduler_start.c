@@ -11,6 +11,7 @@
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
+#include "scheduler/scheduler_bases.h"
 #include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
@@ -343,21 +344,25 @@ void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
     set->approved_count = kept;
 }
 
+static void take_set(struct scheduler *scheduler, struct arena *arena,
+                     const struct job *job, struct run_set *set) {
+    scheduler_read_approvals(scheduler, arena, job, set);
+    scheduler_bases_read(scheduler, arena, set);
+}
+
 /* The sets that land together, each with its approvers. */
 static void take_sets(struct scheduler *scheduler, struct attempt *attempt,
                       struct arena *arena, struct run_start *start) {
     size_t count = attempt->landing ? attempt->companion_count + 1 : 0;
     struct run_set *sets = arena_alloc(arena, (count + 1) * sizeof(*sets));
-    scheduler_read_approvals(scheduler, arena, start->job, &sets[0]);
-    start->approved_by = sets[0].approved_by;
-    start->approved_count = sets[0].approved_count;
+    take_set(scheduler, arena, start->job, &start->set);
     for (size_t i = 0; i < attempt->companion_count; i++)
         attempt->companions[i].tracked->job.attempt =
             attempt->companions[i].number;
     for (size_t i = 0; i < count; i++)
-        scheduler_read_approvals(
-            scheduler, arena,
-            &scheduler_job_get(scheduler, attempt->landing[i])->job, &sets[i]);
+        take_set(scheduler, arena,
+                 &scheduler_job_get(scheduler, attempt->landing[i])->job,
+                 &sets[i]);
     start->sets = sets;
     start->set_count = count;
 }

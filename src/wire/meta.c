@@ -134,12 +134,49 @@ static bool is_hex(struct span span) {
     return true;
 }
 
+static bool is_object_name(struct span span) {
+    return (span.len == 40 || span.len == 64) && is_hex(span);
+}
+
+static bool is_listed(const struct lines *ids, struct span id) {
+    for (size_t i = 0; i < ids->count; i++)
+        if (span_equal(ids->items[i], id))
+            return true;
+    return false;
+}
+
+/* A set of a stack names the set below it and the tree that it makes; it must
+ * not land before that set. */
+static bool read_base_set(struct reader *reader) {
+    struct meta *meta = reader->meta;
+    struct span value;
+    if (!one_value(reader, "base-set", &value) ||
+        !one_value(reader, "base-tree", &meta->base_tree))
+        return false;
+    if (value.len && !read_id(reader, "base-set", value, &meta->base_set))
+        return false;
+    if (meta->base_tree.len && !is_object_name(meta->base_tree))
+        return refuse_value(reader, "base-tree", meta->base_tree,
+                            "is not a tree id (40 or 64 lower-case hex "
+                            "digits)");
+    if (!meta->base_set.len != !meta->base_tree.len)
+        return refusal_set(reader->why, REFUSAL_META_SECTION,
+                           "##base-set and ##base-tree belong together; one of "
+                           "them is missing");
+    if (meta->base_set.len && meta->movetype == SET_RB)
+        return refuse_value(reader, "base-set", value,
+                            "is not allowed in a rollback");
+    if (meta->base_set.len && !is_listed(&meta->dependencies, meta->base_set))
+        return refuse_value(reader, "base-set", value,
+                            "is not in ##dependencies");
+    return true;
+}
+
 static bool read_base(struct reader *reader) {
     struct meta *meta = reader->meta;
     if (!one_value(reader, "base", &meta->base))
         return false;
-    if (!meta->base.len ||
-        ((meta->base.len == 40 || meta->base.len == 64) && is_hex(meta->base)))
+    if (!meta->base.len || is_object_name(meta->base))
         return true;
     return refuse_value(reader, "base", meta->base,
                         "is not a commit id (40 or 64 lower-case hex digits)");
@@ -301,7 +338,8 @@ static bool check_no_duplicates(struct reader *reader) {
         "movetype", "target",   "files",        "deleted",
         "base",     "approval", "precursors",   "supersedes",
         "group",    "rb-limit", "author",       "date",
-        "message",  "job",      "dependencies", "precursors-computed"};
+        "message",  "job",      "dependencies", "precursors-computed",
+        "base-set", "base-tree"};
     for (size_t k = 0; k < COUNT(known); k++) {
         size_t times = 0;
         for (size_t i = 0; i < reader->sections->count; i++)
@@ -327,8 +365,8 @@ bool meta_read(const struct sections *sections,
         !read_base(&reader) ||
         !read_ids(&reader, "dependencies", &ret_meta->dependencies) ||
         !read_ids(&reader, "precursors", &ret_meta->precursors) ||
-        !read_authorship(&reader) || !check_paths(&reader) ||
-        !check_amount(&reader))
+        !read_base_set(&reader) || !read_authorship(&reader) ||
+        !check_paths(&reader) || !check_amount(&reader))
         return false;
     ret_meta->approval = *lines_of(&reader, "approval");
     read_message(&reader);
@@ -356,13 +394,6 @@ bool meta_parse(struct span text, const struct path_limits *limits,
     if (!meta_read(&sections, limits, arena, ret_meta, why))
         return refusal_wrap(why, "meta");
     return true;
-}
-
-static bool is_listed(const struct lines *ids, struct span id) {
-    for (size_t i = 0; i < ids->count; i++)
-        if (span_equal(ids->items[i], id))
-            return true;
-    return false;
 }
 
 bool meta_match_name(const struct meta *meta, const struct set_name *name,
@@ -421,6 +452,8 @@ void meta_format(const struct meta *meta, struct text *out) {
     put_value("movetype", span_of(set_class_name(meta->movetype)), out);
     put_value("target", meta->target, out);
     put_value("base", meta->base, out);
+    put_value("base-set", meta->base_set, out);
+    put_value("base-tree", meta->base_tree, out);
     put_value("supersedes", meta->supersedes, out);
     put_group(meta, out);
     if (meta->rb_limit) {

@@ -19,10 +19,14 @@ enum { META_BYTES = 1 << 20 }; /* at most */
 
 struct meta {
     enum set_class movetype;
-    struct span target;        /* follows git's rules for a branch name */
-    struct lines files;        /* sorted by path_compare, no path twice */
-    struct lines deleted;      /* likewise; disjoint from `files` */
-    struct span base;          /* 40 or 64 hex digits, or empty */
+    struct span target;   /* follows git's rules for a branch name */
+    struct lines files;   /* sorted by path_compare, no path twice */
+    struct lines deleted; /* likewise; disjoint from `files` */
+    struct span base;     /* 40 or 64 hex digits, or empty */
+    struct span base_set; /* CSID of the set that this one is stacked on, one of
+                             `dependencies`; or empty */
+    struct span base_tree;     /* 40 or 64 hex digits: the tree that `base_set`
+                                  makes; empty if and only if that is */
     struct lines dependencies; /* CSIDs (the id of full names), no duplicates */
     struct lines approval;     /* as written */
     struct lines precursors;   /* CSIDs: a hint */

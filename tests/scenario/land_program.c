@@ -17,7 +17,8 @@ static const char *list_of(const char *option) {
                                            {"--check", "checks"},
                                            {"--also", "others"},
                                            {"--member", "members"},
-                                           {"--again", "members"}};
+                                           {"--again", "members"},
+                                           {"--base", "bases"}};
     for (size_t i = 0; i < COUNT(lists); i++)
         if (strcmp(option, lists[i][0]) == 0)
             return lists[i][1];
@@ -69,6 +70,16 @@ static char **add_element(struct json *json, char **words) {
         add_pair(json, "--command", words[1]);
         json_end(json);
         return words + 2;
+    }
+    if (strcmp(option, "--base") == 0) {
+        json_object(json);
+        add_pair(json, "--id", words[0]);
+        add_pair(json, "--sum", words[1]);
+        add_pair(json, "--tarball", words[2]);
+        json_key(json, "landed");
+        json_bool(json, strcmp(words[3], "landed") == 0);
+        json_end(json);
+        return words + 4;
     }
     if (strcmp(option, "--also") != 0)
         return add_member(json, words, strcmp(option, "--again") == 0);

@@ -41,6 +41,10 @@ struct attempt {
     const char *command;   /* instead of git */
     const char *checks[6]; /* name, command, name, command, ... */
     const char *approved_by;
+    struct {
+        const char *id, *tarball;
+        bool landed;
+    } bases[4]; /* of a stack */
     int64_t since_ns; /* 0 = now */
     bool probe;
     const char *path;        /* put before $PATH */

@@ -248,7 +248,7 @@ static void the_start_contains_who_approved_the_set(void **state) {
     struct job job = change("main");
     const struct span names[] = {SPAN("uid:7"), SPAN("Olga <o@p>")};
     struct run_start run = {
-        .job = &job, .attempt = 1, .approved_by = names, .approved_count = 2};
+        .job = &job, .attempt = 1, .set = {.approved_by = names, .approved_count = 2}};
     struct attempt_start line;
     struct err err;
     assert_true(start_make(&run, NULL, &line, &err));

@@ -66,6 +66,27 @@ static void all_sections_are_parsed(void **state) {
     assert_non_null(sections_find(&meta.sections, "odd"));
 }
 
+static void a_set_of_a_stack_names_set_and_tree(void **state) {
+    (void)state;
+    struct meta meta = parsed(
+        HEAD "##files\na\n##dependencies\nC1\nC2\n##base-set\nC1_" TAI
+             "_1_h_DC\n##base-tree\n" COMMIT "\n");
+    assert_true(span_is(meta.base_set, "C1"));
+    assert_true(span_is(meta.base_tree, COMMIT));
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    meta_format(&meta, &text);
+    struct meta again = parsed(text_string(&text));
+    assert_true(span_is(again.base_set, "C1"));
+    assert_true(span_is(again.base_tree, COMMIT));
+    assert_refused(HEAD "##files\na\n##dependencies\nC1\n##base-set\nC1\n",
+                   REFUSAL_META_SECTION, "##base-set and ##base-tree belong");
+    assert_refused(HEAD "##files\na\n##base-tree\n" COMMIT "\n",
+                   REFUSAL_META_SECTION, "##base-set and ##base-tree belong");
+    assert_refused(HEAD "##files\na\n##dependencies\nC1\n##base-set\nC1\n"
+                        "##base-tree\n" COMMIT "\n##base-set\nC1\n",
+                   REFUSAL_META_SECTION, "##base-set occurs 2 times");
+}
+
 static void wrong_values_are_refused_with_their_section(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -75,6 +96,23 @@ static void wrong_values_are_refused_with_their_section(void **state) {
         {HEAD "##base\nmain\n", "##base"},
         {HEAD "##base\n" COMMIT "0\n", "##base"},
         {HEAD "##dependencies\na/b\n", "##dependencies"},
+        {HEAD "##dependencies\nC1\n##base-set\nC1\n##base-tree\nmain\n",
+         "##base-tree: 'main'"},
+        {HEAD "##dependencies\nC1\n##base-set\nC1\n##base-tree\n" COMMIT
+              "0\n",
+         "##base-tree"},
+        {HEAD "##dependencies\nC1\n##base-set\n../C1\n##base-tree\n" COMMIT
+              "\n",
+         "##base-set: '../C1'"},
+        {HEAD "##dependencies\nC1\nC2\n##base-set\nC1\nC2\n##base-tree\n"
+              COMMIT "\n",
+         "##base-set holds 2"},
+        {HEAD "##dependencies\nC2\n##base-set\nC1\n##base-tree\n" COMMIT
+              "\n",
+         "is not in ##dependencies"},
+        {"##movetype\nRB\n##target\nm\n##dependencies\nC1\n##base-set\nC1\n"
+         "##base-tree\n" COMMIT "\n",
+         "is not allowed in a rollback"},
         {HEAD "##dependencies\na_b\n", "##dependencies"},
         {HEAD "##precursors\n..\n", "##precursors"},
         {HEAD "##supersedes\nA\nB\n", "##supersedes"},
@@ -170,6 +208,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_sorted_without_duplicates),
         cmocka_unit_test(all_sections_are_parsed),
+        cmocka_unit_test(a_set_of_a_stack_names_set_and_tree),
         cmocka_unit_test(wrong_values_are_refused_with_their_section),
         cmocka_unit_test(missing_and_repeated_sections_are_refused),
         cmocka_unit_test(invalid_paths_are_refused),

@@ -1,0 +1,18 @@
+/* The sets of a stack below one that lands (##base-set). */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
+
+#include "lib/arena.h"
+#include "scheduler/runner.h"
+
+struct scheduler;
+
+enum { BASES_MAX = 1000 }; /* sets that are looked up below one */
+
+/* Sets set->bases, from the set that set->job names downwards. The list ends at
+ * a set that is not known here, and if the registry cannot be read, which is
+ * logged. The landing refuses a set if it needs a base that is not listed. */
+void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
+                          struct run_set *set);
+
+#endif
