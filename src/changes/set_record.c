@@ -52,6 +52,29 @@ static void make_touches(const struct meta *meta, struct arena *arena,
             };
 }
 
+/* A set may leave out its target if there is only one. What is recorded always
+ * has it, since there may be others later. */
+static struct meta with_target(const struct meta *meta, struct span target,
+                               struct arena *arena) {
+    struct meta whole = *meta;
+    const struct sections *all = &meta->sections;
+    if (meta->target.len > 0)
+        return whole;
+    struct section *items =
+        arena_alloc(arena, (all->count + 1) * sizeof *items);
+    size_t kept = 0;
+    items[kept++] = (struct section){.name = SPAN("target")};
+    items[0].lines = (struct lines){arena_alloc(arena, sizeof target), 1};
+    items[0].lines.items[0] = target;
+    for (size_t i = 0; i < all->count; i++)
+        if (!span_is(all->items[i].name, "target"))
+            items[kept++] = all->items[i];
+    whole.target = target;
+    whole.sections.items = items;
+    whole.sections.count = kept;
+    return whole;
+}
+
 void set_record_make(const struct set_name *name, const struct meta *meta,
                      struct span target, struct span sum, uint64_t size_bytes,
                      struct span seen, struct arena *arena,
@@ -70,7 +93,8 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     job->name = name->text;
     job->sum = sum;
     job->size_bytes = size_bytes;
-    job->spec = set_spec_make(name, meta, seen, arena);
+    struct meta whole = with_target(meta, target, arena);
+    job->spec = set_spec_make(name, &whole, seen, arena);
     job->group_size = (unsigned)meta->group_size;
     job->seen = arena_span(arena, seen);
     job->tasks = 1;

@@ -20,6 +20,8 @@ bool set_is_future(const struct set_name *name, struct wall now) {
 
 const struct config_target *set_target(const struct config *config,
                                        struct span name) {
+    if (name.len == 0)
+        return config->target_count == 1 ? &config->targets[0] : NULL;
     const struct config_target *found = config_target(config, name);
     if (found)
         return found;
@@ -41,7 +43,12 @@ static bool target_allows(const struct base *base,
     struct span name = candidate->meta.target;
     const struct config_target *target = set_target(&base->config, name);
     *ret_target = target;
-    if (!target)
+    if (!target && name.len == 0)
+        set_ruling(why, "unknown-target",
+                   "it names no target, and " BASE_CONFIG
+                   " has %zu of them; pack it again with --target",
+                   base->config.target_count);
+    else if (!target)
         set_ruling(why, "unknown-target",
                    "no target '%.*s' is configured in " BASE_CONFIG,
                    (int)name.len, name.p);

@@ -49,8 +49,8 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
               struct wall now, enum ruling *ret_ruling,
               const struct config_target **ret_target, struct ruling_why *why,
               struct err *err);
-/* A target by its name, or by a branch that only one target has. NULL: there is
- * none. */
+/* A target by its name, or by a branch that only one target has; an empty name
+ * means the only target. NULL: there is none. */
 const struct config_target *set_target(const struct config *config,
                                        struct span name);
 /* True if its time is too far in the future; this needs no look inside. */

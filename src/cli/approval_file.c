@@ -105,10 +105,8 @@ bool approval_file_of_tarball(struct call *call, const char *file,
     if (!call_base(call, &path, err) ||
         !base_open(path, &how, &asking.base, err))
         return false;
-    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        err_errno(err, errno, "cannot open '%s'", file);
-    } else {
+    CLEANUP(fd_close) int fd = -1;
+    if (call_open_input(file, &fd, err)) {
         struct checker *checker = checker_new(asking.base, NULL, NULL);
         checker_check(checker, fd, on_checked, &asking);
         checker_free(checker);
@@ -159,9 +157,9 @@ bool approval_file_sign(struct text *approval, const char *key,
 /* ---- files --------------------------------------------------------------- */
 
 static bool read_file(const char *file, struct text *out, struct err *err) {
-    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", file);
+    CLEANUP(fd_close) int fd = -1;
+    if (!call_open_input(file, &fd, err))
+        return false;
     return dir_read_file(fd, APPROVAL_FILE_BYTES, out, err) ||
            err_wrap(err, "'%s'", file);
 }

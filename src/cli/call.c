@@ -1,8 +1,11 @@
 #include "cli/call.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/time.h"
 
@@ -348,4 +351,10 @@ bool call_duration(const struct call *call, const char *name, long long *ret_ms,
             name, value);
     *ret_ms = ms;
     return true;
+}
+
+bool call_open_input(const char *file, int *ret_fd, struct err *err) {
+    *ret_fd = strcmp(file, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                     : open(file, O_RDONLY | O_CLOEXEC);
+    return *ret_fd >= 0 || err_errno(err, errno, "cannot open '%s'", file);
 }

@@ -49,4 +49,7 @@ bool call_number(const struct call *call, const char *name, long long least,
 bool call_duration(const struct call *call, const char *name, long long *ret_ms,
                    struct err *err);
 
+/* Opens an operand FILE for reading; "-" is standard input. */
+bool call_open_input(const char *file, int *ret_fd, struct err *err);
+
 #endif

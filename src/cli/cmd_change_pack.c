@@ -33,6 +33,7 @@ static bool options_of_call(struct call *call, struct pack_options *ret_order,
         .class = call_value(call, "class"),
         .id = call_value(call, "id"),
         .base_rev = call_value(call, "base-rev"),
+        .base_set = call_value(call, "base-set"),
         .supersedes = call_value(call, "supersedes"),
         .group = call_value(call, "group"),
         .author = call_value(call, "author"),
@@ -41,24 +42,54 @@ static bool options_of_call(struct call *call, struct pack_options *ret_order,
     };
     ret_order->depends = all_given(call, "depends", &ret_order->depends_count);
     ret_order->deletes = all_given(call, "delete", &ret_order->deletes_count);
-    if (ret_order->target == NULL)
-        return err_set(err, ERR_USAGE,
-                       "--target is missing: the target the set is for");
     if (call_has(call, "submit") && ret_order->output != NULL)
         return err_set(err, ERR_USAGE, "give --output or --submit, not both");
     return true;
 }
 
-/* Packs into a temporary directory, under the set's name, and submits it
- * from there. */
-static bool pack_and_submit(struct call *call, struct pack_options *options,
-                            struct pack_result *ret_packed, struct err *err) {
+/* The packed sets, in the order in which they land. */
+struct packed {
+    struct pack_result *sets;
+    size_t count;
+};
+
+static bool pack_sets(struct call *call, const struct pack_options *options,
+                      struct packed *ret_packed, struct err *err) {
+    if (call_has(call, "stack"))
+        return pack_stack_write(options, &ret_packed->sets, &ret_packed->count,
+                                err);
+    ret_packed->sets = mem_grow(NULL, 1, sizeof *ret_packed->sets);
+    ret_packed->count = 1;
+    return pack_write(options, ret_packed->sets, err);
+}
+
+static bool submit_one(struct client *client, const struct pack_result *packed,
+                       struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    CLEANUP(fd_close) int fd = open(packed->path, O_RDONLY | O_CLOEXEC);
+    struct call_uri uri;
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", packed->path);
+    call_uri_begin(&uri, "/api/v1/changes");
+    call_uri_add(&uri, "name", packed->name);
+    bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
+    text_clear(&uri.text);
+    return ok;
+}
+
+static void set_note(const struct pack_result *packed) {
+    console_note("set %s: %zu file%s, %zu deleted", packed->id, packed->files,
+                 packed->files == 1 ? "" : "s", packed->deleted);
+}
+
+/* Packs into a temporary directory, under the sets' names, and submits them
+ * from there. If one of a stack is refused, those below it stay submitted. */
+static bool pack_and_submit(struct call *call, struct pack_options *options,
+                            struct packed *packed, struct err *err) {
     const char *tmp = getenv("TMPDIR");
     char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
                              tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     struct client *client = NULL;
-    struct call_uri uri;
 
     if (!call_client(call, &client, err))
         return false;
@@ -68,40 +99,46 @@ static bool pack_and_submit(struct call *call, struct pack_options *options,
                          dir);
     }
     options->output = dir;
-    bool ok = pack_write(options, ret_packed, err);
-    if (ok) {
-        CLEANUP(fd_close) int fd = open(ret_packed->path, O_RDONLY | O_CLOEXEC);
-        call_uri_begin(&uri, "/api/v1/changes");
-        call_uri_add(&uri, "name", ret_packed->name);
-        ok = fd >= 0
-                 ? client_send_file(client, text_string(&uri.text), fd, &reply,
-                                    err)
-                 : err_errno(err, errno, "cannot open '%s'", ret_packed->path);
-        text_clear(&uri.text);
-        (void)unlink(ret_packed->path);
+    bool ok = pack_sets(call, options, packed, err);
+    for (size_t i = 0; ok && i < packed->count; i++) {
+        ok = submit_one(client, &packed->sets[i], err);
+        if (ok) {
+            (void)console_printf("%s\n", packed->sets[i].id);
+            set_note(&packed->sets[i]);
+        } else if (packed->count > 1)
+            err_wrap(err, "set '%s'", packed->sets[i].id);
     }
+    for (size_t i = 0; i < packed->count; i++)
+        if (packed->sets[i].path != NULL)
+            (void)unlink(packed->sets[i].path);
     (void)rmdir(dir);
     client_close(client);
     return ok;
 }
 
+static bool pack_and_print(struct call *call,
+                           const struct pack_options *options,
+                           struct packed *packed, struct err *err) {
+    if (!pack_sets(call, options, packed, err))
+        return false;
+    for (size_t i = 0; i < packed->count; i++) {
+        if (packed->sets[i].path != NULL)
+            (void)console_printf("%s\n", packed->sets[i].path);
+        set_note(&packed->sets[i]);
+    }
+    return true;
+}
+
 int cmd_change_pack(struct call *call) {
     struct pack_options options;
-    struct pack_result result = {0};
+    struct packed packed = {0};
     struct err err = {0};
 
     if (!options_of_call(call, &options, &err))
         return console_error(&err);
-    bool submits = call_has(call, "submit");
-    bool ok = submits ? pack_and_submit(call, &options, &result, &err)
-                      : pack_write(&options, &result, &err);
-    if (ok && submits)
-        (void)console_printf("%s\n", result.id);
-    else if (ok && result.path != NULL)
-        (void)console_printf("%s\n", result.path);
-    if (ok)
-        console_note("set %s: %zu file%s, %zu deleted", result.id, result.files,
-                     result.files == 1 ? "" : "s", result.deleted);
-    pack_result_clear(&result);
+    bool ok = call_has(call, "submit")
+                  ? pack_and_submit(call, &options, &packed, &err)
+                  : pack_and_print(call, &options, &packed, &err);
+    pack_stack_free(packed.sets, packed.count);
     return ok ? console_finish(0) : console_error(&err);
 }

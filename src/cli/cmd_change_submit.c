@@ -36,13 +36,13 @@ static void refused_for_now(struct err *err) {
 static bool hand_in(struct call *call, struct client *client, const char *file,
                     const void *ctx, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
-    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = -1;
     struct call_uri uri;
     struct stat st;
 
     (void)ctx;
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", file);
+    if (!call_open_input(file, &fd, err))
+        return false;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(err, ERR_USAGE,
                        "'%s' is a directory, not a change set; pack it first: "
@@ -128,9 +128,14 @@ int cmd_change_put(struct call *call) {
     }
     for (size_t i = 0; i < call->word_count; i++) {
         const char *file = call->words[i];
-        CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
-        bool ok = fd >= 0 ? upload_put(base, fd, span_of(file_name(file)), &err)
-                          : err_errno(&err, errno, "cannot open '%s'", file);
+        CLEANUP(fd_close) int fd = -1;
+        bool ok =
+            strcmp(file, "-") == 0
+                ? err_set(&err, ERR_USAGE,
+                          "standard input has no name; use `change "
+                          "submit -`")
+                : call_open_input(file, &fd, &err) &&
+                      upload_put(base, fd, span_of(file_name(file)), &err);
         if (!ok) {
             refused_for_now(&err);
             int failed = console_error(&err);

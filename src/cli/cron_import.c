@@ -304,12 +304,9 @@ static void take_line(struct import *import, struct span text,
 /* ---- the file ------------------------------------------------------------ */
 
 static bool read_file(const char *file, struct text *text, struct err *err) {
-    CLEANUP(fd_close)
-    int fd = strcmp(file, "-") == 0 ? dup(STDIN_FILENO)
-                                    : open(file, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", file);
+    CLEANUP(fd_close) int fd = -1;
+    if (!call_open_input(file, &fd, err))
+        return false;
     return dir_read_file(fd, CRONTAB_BYTES, text, err) ||
            err_wrap(err, "cannot read '%s'", file);
 }

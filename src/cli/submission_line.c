@@ -138,11 +138,9 @@ static bool read_array(struct call *call, struct submission *submission,
 
     if (file == NULL)
         return true;
-    CLEANUP(fd_close)
-    int fd = strcmp(file, "-") == 0 ? dup(STDIN_FILENO)
-                                    : open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", file);
+    CLEANUP(fd_close) int fd = -1;
+    if (!call_open_input(file, &fd, err))
+        return false;
     if (!dir_read_file(fd, ARRAY_BYTES, &text, err))
         return err_wrap(err, "cannot read '%s'", file);
     struct span rest = arena_span(&call->arena, text_span(&text)), line;

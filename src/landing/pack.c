@@ -166,8 +166,6 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct meta *meta = &pack->meta, check;
     struct refusal why = {0};
-    if (options->target == NULL)
-        return err_set(err, ERR_USAGE, "the target is missing; give --target");
     meta->movetype = pack->name.class;
     meta->target = span_of(options->target);
     meta->files = lines_of_items(pack, false);
@@ -278,9 +276,43 @@ static bool archive_write(struct pack *pack, int fd, struct err *err) {
 
 /* ---- the file ----------------------------------------------------------- */
 
+static bool is_inside(const char *path, const char *dir) {
+    size_t n = strlen(dir);
+    return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* The current directory, or the nearest one above it that lies neither in a
+ * work tree (or repository) nor in the directory that was packed: there, the
+ * tarball would become part of the next commit or set. */
+static char *output_dir(const struct pack *pack) {
+    char packed[PATH_MAX], here[PATH_MAX], top[PATH_MAX];
+    const char *source = pack->options->source;
+    bool is_dir = pack->source.dir >= 0 && realpath(source, packed) != NULL;
+    char *place = mem_string(".");
+    while (realpath(place, here) != NULL && strcmp(here, "/") != 0) {
+        CLEANUP(text_free_string) char *found = git_discover(here);
+        const char *inside = is_dir && is_inside(here, packed) ? packed : NULL;
+        if (found != NULL && realpath(found, top) != NULL)
+            inside = top;
+        if (inside == NULL)
+            break;
+        struct text above = TEXT_INIT;
+        text_addf(&above, "%s/..", inside);
+        free(place);
+        place = text_take(&above);
+    }
+    if (strcmp(place, ".") != 0 && realpath(place, here) != NULL) {
+        free(place);
+        place = mem_string(here);
+    }
+    return place;
+}
+
 static char *output_path(const struct pack *pack) {
-    const char *output =
-        pack->options->output != NULL ? pack->options->output : ".";
+    CLEANUP(text_free_string)
+    char *output = pack->options->output != NULL
+                       ? mem_string(pack->options->output)
+                       : output_dir(pack);
     struct stat st;
     size_t n = strlen(output);
     if (!(stat(output, &st) == 0 && S_ISDIR(st.st_mode)) &&

@@ -3,7 +3,7 @@
  *
  * A range A..B gives the files that differ between B and the merge base of A
  * and B, which becomes ##base; author, date and message are those of B, and if
- * there are several commits their subjects are listed below the message. A
+ * there are several commits the messages of the others are listed below it. A
  * directory gives all its files (except .git). */
 #ifndef POINTSMAN_LANDING_PACK_H
 #define POINTSMAN_LANDING_PACK_H
@@ -19,9 +19,10 @@
 struct pack_options {
     const char *source; /* "A..B" (also "A..", "..B"), or a directory */
     const char *repo;   /* repository of the revisions; NULL = this directory */
-    const char *target;
-    const char *class;    /* "EM", "BF.200"; NULL = DC */
-    const char *id;       /* NULL = generated */
+    const char *target; /* NULL: the only target of the base that it is
+                           submitted to */
+    const char *class;  /* "EM", "BF.200"; NULL = DC */
+    const char *id;     /* NULL = generated */
     const char *base_rev; /* replaces the base of the range; or the base of a
                              directory */
     const char *base_set; /* the set that makes the tree of the base, also if
@@ -41,7 +42,9 @@ struct pack_options {
     const char *closure;          /* "deps+files"; NULL: the queue's */
     const char *author, *message; /* replace those of the commit */
     const char *output; /* a file; or a directory: a file in it named after the
-                           set; "-" = standard output; NULL = this directory */
+                           set; "-" = standard output; NULL = a file of that
+                           name in this directory, but not in the work tree or
+                           the directory that it belongs to: then beside that */
 };
 
 struct pack_result {
@@ -55,6 +58,15 @@ struct pack_result {
  * ERR_DATA (the content cannot be a change set). */
 bool pack_write(const struct pack_options *options,
                 struct pack_result *ret_packed, struct err *err);
+/* Makes a set of each commit of the range, each stacked on the one before it;
+ * the first one has the dependencies of `options`. If `id` is given, the sets
+ * are called ID-1, ID-2 and so on; `output` is a directory. Writes all tarballs
+ * or none. The results are in the order in which the sets must land; free them
+ * with pack_stack_free. */
+bool pack_stack_write(const struct pack_options *options,
+                      struct pack_result **ret_packed, size_t *ret_count,
+                      struct err *err);
+void pack_stack_free(struct pack_result *packed, size_t count);
 void pack_result_clear(struct pack_result *result);
 
 #endif

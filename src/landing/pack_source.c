@@ -164,30 +164,51 @@ static bool range_diff(struct pack_source *source, const char *base,
 
 /* Author, date and message of the range: those of its last commit; if there are
  * several commits, they are listed below its message. */
+/* Appends a message as an item of a list: "* subject", the rest indented. */
+static void message_add_item(struct span message, struct text *out) {
+    struct span line;
+    text_adds(out, "\n\n* ");
+    for (bool first = true; span_cut(&message, '\n', &line); first = false) {
+        if (!first)
+            text_adds(out, line.len > 0 ? "\n  " : "\n");
+        text_addspan(out, line);
+    }
+}
+
+/* The message of the last commit; if there are several, those of the others
+ * follow, the oldest first. */
+static bool range_message(struct pack_source *source, const char *range,
+                          struct err *err) {
+    CLEANUP(text_clear) struct text message = TEXT_INIT;
+    struct span all, last = {0};
+    if (!ask(source,
+             GIT_ARGS("log", "--reverse", "--no-show-signature",
+                      "--encoding=UTF-8", "--format=%B%x00", range),
+             &all, NULL, err))
+        return false;
+    for (struct span rest = all, one; span_cut(&rest, '\0', &one);)
+        if (span_trim(one).len > 0)
+            last = one;
+    text_addspan(&message, span_trim(last));
+    for (struct span rest = all, one; span_cut(&rest, '\0', &one);)
+        if (span_trim(one).len > 0 && one.p != last.p)
+            message_add_item(span_trim(one), &message);
+    source->message = arena_span(&source->arena, text_span(&message));
+    return true;
+}
+
 static bool range_words(struct pack_source *source, const char *base,
                         const char *to, struct err *err) {
-    struct span words, subjects, line;
-    size_t commits = 0;
+    struct span words;
     const char *range = arena_printf(&source->arena, "%s..%s", base, to);
     if (!ask(source,
              GIT_ARGS("log", "-1", "--no-show-signature", "--encoding=UTF-8",
-                      "--format=%an <%ae>%n%aI%n%B", to),
-             &words, NULL, err) ||
-        !ask(source,
-             GIT_ARGS("log", "--reverse", "--no-show-signature",
-                      "--encoding=UTF-8", "--format=* %s", range),
-             &subjects, NULL, err))
+                      "--format=%an <%ae>%n%aI", to),
+             &words, NULL, err))
         return false;
     span_cut(&words, '\n', &source->author);
-    span_cut(&words, '\n', &source->date);
-    source->message = words;
-    for (struct span rest = subjects; span_cut(&rest, '\n', &line);)
-        commits++;
-    if (commits > 1)
-        source->message =
-            span_of(arena_printf(&source->arena, "%.*s\n\n%.*s", (int)words.len,
-                                 words.p, (int)subjects.len, subjects.p));
-    return true;
+    source->date = words;
+    return range_message(source, range, err);
 }
 
 static bool range_read(struct pack_source *source, const char *repo,

@@ -47,16 +47,6 @@ static bool one_value(struct reader *reader, const char *section,
     return true;
 }
 
-static bool needed_value(struct reader *reader, const char *section,
-                         struct span *ret_value) {
-    if (!one_value(reader, section, ret_value))
-        return false;
-    if (!ret_value->len)
-        return refusal_set(reader->why, REFUSAL_META_SECTION,
-                           "section ##%s is missing", section);
-    return true;
-}
-
 static int span_order(const void *a, const void *b) {
     return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
@@ -260,14 +250,17 @@ static bool read_group(struct reader *reader) {
 static bool read_single_values(struct reader *reader) {
     struct meta *meta = reader->meta;
     struct span value;
-    if (!needed_value(reader, "movetype", &value))
+    if (!one_value(reader, "movetype", &value))
         return false;
+    if (!value.len)
+        return refusal_set(reader->why, REFUSAL_META_SECTION,
+                           "section ##movetype is missing");
     if (!set_class_parse(value, &meta->movetype))
         return refuse_value(reader, "movetype", value,
                             "is not one of RB, EM, BF, DC");
-    if (!needed_value(reader, "target", &meta->target))
+    if (!one_value(reader, "target", &meta->target))
         return false;
-    if (!ref_name_is_valid(meta->target))
+    if (meta->target.len && !ref_name_is_valid(meta->target))
         return refuse_value(reader, "target", meta->target,
                             "is not a valid name for a git branch");
     if (!read_group(reader))

@@ -19,7 +19,8 @@ enum { META_BYTES = 1 << 20 }; /* at most */
 
 struct meta {
     enum set_class movetype;
-    struct span target;   /* follows git's rules for a branch name */
+    struct span target;   /* follows git's rules for a branch name; empty: the
+                             only target of the base */
     struct lines files;   /* sorted by path_compare, no path twice */
     struct lines deleted; /* likewise; disjoint from `files` */
     struct span base;     /* 40 or 64 hex digits, or empty */

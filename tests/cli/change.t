@@ -42,9 +42,6 @@ $ pointsman list --json kind:change | wc -l
 $ pointsman change pack --target nosuch --submit -C work main~1..main
 ! pointsman: ...
 = 100
-$ pointsman change pack -C work main~1..main
-! pointsman: --target is missing: the target the set is for
-= 64
 $ pointsman change pack --target main -C work nosuch..main
 ! pointsman: ...
 = 64

@@ -108,17 +108,20 @@ static void the_base_is_the_fork_point_of_the_branch(void **state) {
     pack_result_clear(&result);
 }
 
-static void several_commits_become_one_and_are_listed(void **state) {
+static void several_commits_become_one_with_all_messages(void **state) {
     (void)state;
-    begin("echo 1 >a; git add a; git commit -q -m 'First one'\n"
-          "echo 2 >b; git add b; git commit -q -m 'Second one'");
+    begin("echo 1 >a; git add a\n"
+          "git commit -q -m 'First one\n\nFor a reason:\n  indented'\n"
+          "echo 2 >b; git add b; git commit -q -m 'Second one'\n"
+          "echo 3 >b; git add b; git commit -q -m 'Third one\n\nAlso.'");
     struct pack_result result =
         pack_set((struct pack_options){.source = "main..fix"});
     struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(
         sh("git -C target.git log -1 --format=%%B main | sed '/^CS-/d'"),
-        "Second one\n\n* First one\n* Second one");
+        "Third one\n\nAlso.\n\n* First one\n\n  For a reason:\n    indented\n\n"
+        "* Second one");
     pack_result_clear(&result);
 }
 
@@ -294,7 +297,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_lands_with_the_same_tree_as_in_git),
         cmocka_unit_test(the_base_is_the_fork_point_of_the_branch),
-        cmocka_unit_test(several_commits_become_one_and_are_listed),
+        cmocka_unit_test(several_commits_become_one_with_all_messages),
         cmocka_unit_test(a_packed_set_has_a_valid_name),
         cmocka_unit_test(generated_ids_differ),
         cmocka_unit_test(a_directory_is_packed_without_git),

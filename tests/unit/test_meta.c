@@ -68,9 +68,9 @@ static void all_sections_are_parsed(void **state) {
 
 static void a_set_of_a_stack_names_set_and_tree(void **state) {
     (void)state;
-    struct meta meta = parsed(
-        HEAD "##files\na\n##dependencies\nC1\nC2\n##base-set\nC1_" TAI
-             "_1_h_DC\n##base-tree\n" COMMIT "\n");
+    struct meta meta =
+        parsed(HEAD "##files\na\n##dependencies\nC1\nC2\n##base-set\nC1_" TAI
+                    "_1_h_DC\n##base-tree\n" COMMIT "\n");
     assert_true(span_is(meta.base_set, "C1"));
     assert_true(span_is(meta.base_tree, COMMIT));
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -98,17 +98,15 @@ static void wrong_values_are_refused_with_their_section(void **state) {
         {HEAD "##dependencies\na/b\n", "##dependencies"},
         {HEAD "##dependencies\nC1\n##base-set\nC1\n##base-tree\nmain\n",
          "##base-tree: 'main'"},
-        {HEAD "##dependencies\nC1\n##base-set\nC1\n##base-tree\n" COMMIT
-              "0\n",
+        {HEAD "##dependencies\nC1\n##base-set\nC1\n##base-tree\n" COMMIT "0\n",
          "##base-tree"},
         {HEAD "##dependencies\nC1\n##base-set\n../C1\n##base-tree\n" COMMIT
               "\n",
          "##base-set: '../C1'"},
-        {HEAD "##dependencies\nC1\nC2\n##base-set\nC1\nC2\n##base-tree\n"
-              COMMIT "\n",
-         "##base-set holds 2"},
-        {HEAD "##dependencies\nC2\n##base-set\nC1\n##base-tree\n" COMMIT
+        {HEAD "##dependencies\nC1\nC2\n##base-set\nC1\nC2\n##base-tree\n" COMMIT
               "\n",
+         "##base-set holds 2"},
+        {HEAD "##dependencies\nC2\n##base-set\nC1\n##base-tree\n" COMMIT "\n",
          "is not in ##dependencies"},
         {"##movetype\nRB\n##target\nm\n##dependencies\nC1\n##base-set\nC1\n"
          "##base-tree\n" COMMIT "\n",
@@ -128,12 +126,17 @@ static void wrong_values_are_refused_with_their_section(void **state) {
         assert_refused(cases[i][0], REFUSAL_META_VALUE, cases[i][1]);
 }
 
+static void the_target_may_be_missing(void **state) {
+    (void)state;
+    assert_int_equal(parsed("##movetype\nDC\n##files\na\n").target.len, 0);
+    assert_int_equal(
+        parsed("##movetype\nDC\n##target\n##files\na\n").target.len, 0);
+}
+
 static void missing_and_repeated_sections_are_refused(void **state) {
     (void)state;
     assert_refused("##target\nm\n##files\na\n", REFUSAL_META_SECTION,
                    "##movetype is missing");
-    assert_refused("##movetype\nDC\n##files\na\n", REFUSAL_META_SECTION,
-                   "##target is missing");
     assert_refused(HEAD "##files\na\n##files\nb\n", REFUSAL_META_SECTION,
                    "##files occurs 2 times");
     assert_refused(HEAD "##files\na\n##job\nx\n", REFUSAL_META_SECTION,
@@ -210,6 +213,7 @@ int main(void) {
         cmocka_unit_test(all_sections_are_parsed),
         cmocka_unit_test(a_set_of_a_stack_names_set_and_tree),
         cmocka_unit_test(wrong_values_are_refused_with_their_section),
+        cmocka_unit_test(the_target_may_be_missing),
         cmocka_unit_test(missing_and_repeated_sections_are_refused),
         cmocka_unit_test(invalid_paths_are_refused),
         cmocka_unit_test(a_set_that_changes_nothing_is_refused),
