@@ -180,6 +180,12 @@ static void approve_signed(struct api_call *call, struct span bytes) {
         api_fail(call, &err);
         return;
     }
+    const char *fault = approvals_fault(base, &call->arena);
+    if (fault != NULL) {
+        err_set(&err, ERR_UNAVAILABLE, "no approval counts: %s", fault);
+        api_fail(call, &err);
+        return;
+    }
     if (!approvals_match(&ours, &file.approval, &why)) {
         err_set(&err, ERR_REFUSED, "%s: %s", why.word, why.text);
         api_fail(call, &err);

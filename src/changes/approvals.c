@@ -5,66 +5,36 @@
 #include "os/dir.h"
 #include "base/instance.h"
 #include "changes/facts.h"
+#include "changes/policies.h"
+#include "changes/policy_config.h"
 #include "wire/meta.h"
 #include "wire/set_spec.h"
 
-static unsigned classes_of(struct span list) {
-    unsigned classes = 0;
-    struct span word;
-    enum job_class job_class;
-    while (list.len > 0 && span_cut(&list, ',', &word))
-        if (job_class_parse(span_trim(word), &job_class))
-            classes |= 1u << job_class;
-    return classes;
-}
-
-/* The configured policies, and one that requires an operator's approval. */
-static struct approval_policy *policies_of(const struct base *base,
-                                           struct span by_operator,
-                                           struct arena *arena,
-                                           size_t *ret_count) {
-    const struct config *config = &base->config;
-    struct approval_policy *policies =
-        arena_alloc(arena, (config->approval_count + 1) * sizeof(*policies));
-    for (size_t i = 0; i < config->approval_count; i++) {
-        const struct config_approval *from = &config->approvals[i];
-        policies[i] = (struct approval_policy){
-            .name = from->name,
-            .classes = classes_of(from->class),
-            .target = from->target,
-            .path = from->path,
-            .ticket = from->ticket,
-            .role = from->role,
-            .count = (unsigned)from->count,
-            .late = from->late == 1,
-            .is_signed = from->is_signed == 1,
-            .within_ms = from->within_s * 1000,
-            .refuse = from->unapproved == UNAPPROVED_REFUSE,
-            .expires_ms = from->expires_s * 1000,
-        };
-    }
-    *ret_count = config->approval_count;
+/* Adds the policy that requires an operator's approval, if there is one. */
+static void policies_add(struct policies *policies, struct span by_operator) {
+    static const struct span operators = {"operator", 8};
     if (by_operator.len > 0)
-        policies[(*ret_count)++] = (struct approval_policy){
+        policies->items[policies->count++] = (struct approval_policy){
             .name = by_operator,
             .classes = job_classes_with(JOB_ROLLS_BACK),
-            .role = SPAN("operator"),
+            .roles = {&operators, 1},
             .count = 1};
-    return policies;
 }
 
-/* The part that an operator must approve unless an operator submitted the set:
- * a rollback (A3), or one with a limit above the configured one. Empty: there
- * is none. */
+/* The part that an operator must approve (A3): a rollback, unless an operator
+ * submitted it, and a limit above the configured one, whoever submitted it.
+ * Empty: there is none. */
 static struct span operators_part(const struct base *base,
                                   const struct job *job,
                                   const struct meta *meta) {
     struct access_rules rules = base_access(base);
-    uint64_t most = (uint64_t)base->config.queue.rollback_max;
-    if (!job_has(job, JOB_ROLLS_BACK) ||
-        access_has_role(&rules, job->uid, ACCESS_OPERATOR))
+    if (!job_has(job, JOB_ROLLS_BACK))
         return (struct span){0};
-    return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
+    if (meta->rb_limit > (uint64_t)base->config.queue.rollback_max)
+        return SPAN("rb-limit");
+    return access_has_role(&rules, job->uid, ACCESS_OPERATOR)
+               ? (struct span){0}
+               : SPAN("rollback");
 }
 
 /* The set's own metadata, which is part of the submission. */
@@ -77,10 +47,19 @@ static bool meta_of(const struct job *job, struct arena *arena,
            meta_parse(text, &widest, arena, ret_meta, &why);
 }
 
+/* "user:bob@host" for "Bob <bob@host>". */
+static struct span author_of(const struct meta *meta, struct arena *arena) {
+    struct span rest = meta->author, mail = {0};
+    if (!span_cut(&rest, '<', &mail) || !span_cut(&rest, '>', &mail))
+        return (struct span){0};
+    return span_of(arena_printf(arena, "user:%.*s", (int)mail.len, mail.p));
+}
+
 /* ---- admission ----------------------------------------------------------- */
 
 static struct approval_subject subject_of_new(const struct candidate *candidate,
                                               struct span target,
+                                              const struct policies *policies,
                                               struct arena *arena) {
     const struct meta *meta = &candidate->meta;
     size_t files = meta->files.count, deleted = meta->deleted.count;
@@ -93,6 +72,10 @@ static struct approval_subject subject_of_new(const struct candidate *candidate,
     return (struct approval_subject){
         .job_class = (enum job_class)candidate->name.class,
         .target = target,
+        .author = author_of(meta, arena),
+        .persons = policies->persons,
+        .person_count = policies->person_count,
+        .fault = policies->fault,
         .touches = touches,
         .touch_count = files + deleted,
         .tickets = meta->approval.items,
@@ -105,14 +88,22 @@ bool approvals_refuse(const struct base *base,
                       struct wall now, struct ruling_why *why) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    size_t count;
-    if (base->config.approval_count == 0 || candidate->unread_approvals)
+    struct policies policies;
+    policies_read(&base->config, &arena, &policies);
+    /* While nobody can tell who is who, the set is held instead. */
+    if (policies.count == 0 || policies.fault != NULL ||
+        candidate->unread_approvals)
         return false;
-    struct approval_subject subject = subject_of_new(candidate, target, &arena);
-    struct approval_policy *policies =
-        policies_of(base, (struct span){0}, &arena, &count);
+    struct approval_subject subject =
+        subject_of_new(candidate, target, &policies, &arena);
+    struct approval_given *given =
+        arena_alloc(&arena, (candidate->given_count + 1) * sizeof(*given));
+    for (size_t i = 0; i < candidate->given_count; i++) {
+        given[i] = candidate->given[i];
+        policies_set_groups(&policies, &given[i], &arena);
+    }
     struct approval_verdict verdict =
-        approval_judge(policies, count, &subject, candidate->given,
+        approval_judge(policies.items, policies.count, &subject, given,
                        candidate->given_count, now);
     if (verdict.outcome != APPROVAL_REFUSE)
         return false;
@@ -140,14 +131,18 @@ bool approvals_wait(const struct base *base, struct span csid) {
            seek.found;
 }
 
-static struct approval_subject subject_of(const struct job *job,
-                                          const struct meta *meta,
-                                          const struct job_touch *touches,
-                                          size_t touch_count) {
+static struct approval_subject
+subject_of(const struct job *job, const struct meta *meta,
+           const struct job_touch *touches, size_t touch_count,
+           const struct policies *policies, struct arena *arena) {
     return (struct approval_subject){
         .job_class = job->job_class,
         .target = job->target,
         .submitter = job->actor,
+        .author = author_of(meta, arena),
+        .persons = policies->persons,
+        .person_count = policies->person_count,
+        .fault = policies->fault,
         .touches = touches,
         .touch_count = touch_count,
         .tickets = meta->approval.items,
@@ -167,16 +162,16 @@ void approvals_admit(const struct base *base, struct set_record *record,
                      struct wall now, struct arena *arena) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct job *job = &record->job;
+    struct policies policies;
     struct meta meta;
-    size_t count;
     if (!meta_of(job, arena, &meta))
         return;
-    struct approval_policy *policies =
-        policies_of(base, operators_part(base, job, &meta), arena, &count);
-    struct approval_subject subject =
-        subject_of(job, &meta, record->touches, record->touch_count);
+    policies_read(&base->config, arena, &policies);
+    policies_add(&policies, operators_part(base, job, &meta));
+    struct approval_subject subject = subject_of(
+        job, &meta, record->touches, record->touch_count, &policies, arena);
     struct approval_verdict verdict =
-        approval_judge(policies, count, &subject, NULL, 0, now);
+        approval_judge(policies.items, policies.count, &subject, NULL, 0, now);
     if (verdict.outcome < APPROVAL_LATE)
         return;
     if (verdict.outcome > APPROVAL_LATE) {
@@ -212,7 +207,8 @@ static struct approval_given given_of(const struct store_event *event,
 }
 
 static bool read_given(struct store *store, const struct job *job,
-                       const struct approval_given *more, struct arena *arena,
+                       const struct approval_given *more,
+                       const struct policies *policies, struct arena *arena,
                        struct approval_given **ret_given, size_t *ret_count,
                        struct err *err) {
     struct store_event *events;
@@ -226,6 +222,8 @@ static bool read_given(struct store *store, const struct job *job,
             (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
     if (more)
         (*ret_given)[(*ret_count)++] = *more;
+    for (size_t i = 0; i < *ret_count; i++)
+        policies_set_groups(policies, &(*ret_given)[i], arena);
     return true;
 }
 
@@ -234,34 +232,56 @@ static bool no_meta(const struct job *job, struct err *err) {
                    (int)job->id.len, job->id.p);
 }
 
+/* `policies` are those of the configuration; the copy gets the one that this
+ * job needs besides. */
+static bool read_state(const struct base *base, struct store *store,
+                       const struct job *job, const struct approval_given *more,
+                       struct policies policies, struct wall now,
+                       struct arena *arena, struct approval_state *ret_state,
+                       struct err *err) {
+    struct meta meta = {0};
+    struct job_touch *touches;
+    struct approval_given *given;
+    size_t touch_count, given_count;
+    *ret_state = (struct approval_state){0};
+    if (!store_touches(store, job->num, arena, &touches, &touch_count, err) ||
+        !read_given(store, job, more, &policies, arena, &given, &given_count,
+                    err))
+        return false;
+    if (!meta_of(job, arena, &meta))
+        return no_meta(job, err);
+    policies_add(&policies, operators_part(base, job, &meta));
+    const struct approval_policy *items = policies.items;
+    size_t count = policies.count;
+    struct approval_subject subject =
+        subject_of(job, &meta, touches, touch_count, &policies, arena);
+    ret_state->verdict =
+        approval_judge(items, count, &subject, given, given_count, now);
+    ret_state->ends = approval_ends(items, count, given, given_count, now);
+    if (!more)
+        return true;
+    more = &given[given_count - 1]; /* with its groups */
+    ret_state->own = approval_is_own(&subject, more);
+    ret_state->may = approval_may(items, count, &subject, more, now);
+    ret_state->said = approval_is_repeat(items, count, &subject, given,
+                                         given_count - 1, more, now);
+    return true;
+}
+
 bool approvals_read(const struct base *base, struct store *store,
                     const struct job *job, const struct approval_given *more,
                     struct wall now, struct arena *arena,
                     struct approval_state *ret_state, struct err *err) {
-    struct meta meta = {0};
-    struct job_touch *touches;
-    struct approval_given *given;
-    size_t touch_count, given_count, count;
-    *ret_state = (struct approval_state){0};
-    if (!store_touches(store, job->num, arena, &touches, &touch_count, err) ||
-        !read_given(store, job, more, arena, &given, &given_count, err))
-        return false;
-    if (!meta_of(job, arena, &meta))
-        return no_meta(job, err);
-    struct approval_policy *policies =
-        policies_of(base, operators_part(base, job, &meta), arena, &count);
-    struct approval_subject subject =
-        subject_of(job, &meta, touches, touch_count);
-    ret_state->verdict =
-        approval_judge(policies, count, &subject, given, given_count, now);
-    ret_state->ends = approval_ends(policies, count, given, given_count, now);
-    if (!more)
-        return true;
-    ret_state->own = approval_is_own(&subject, more);
-    ret_state->may = approval_may(policies, count, &subject, more, now);
-    ret_state->said = approval_is_repeat(policies, count, &subject, given,
-                                         given_count - 1, more, now);
-    return true;
+    struct policies policies;
+    policies_read(&base->config, arena, &policies);
+    return read_state(base, store, job, more, policies, now, arena, ret_state,
+                      err);
+}
+
+const char *approvals_fault(const struct base *base, struct arena *arena) {
+    struct policies policies;
+    policies_read(&base->config, arena, &policies);
+    return policies.fault;
 }
 
 bool approvals_may(const struct job *job, const struct approval_given *word,
@@ -274,11 +294,14 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
     if (state->verdict.outcome == APPROVAL_FREE)
         return err_set(err, ERR_REFUSED,
                        "no policy asks for an approval of '%.*s'", id_len, id);
-    if (state->own && word->is_signed)
+    if (state->verdict.fault != NULL)
+        return err_set(err, ERR_UNAVAILABLE, "no approval counts: %s",
+                       state->verdict.fault);
+    if (state->own && !span_equal(word->who, job->actor))
         return err_set(err, ERR_DENIED,
-                       "'%.*s' was submitted by the account of %.*s: somebody "
-                       "else must approve it",
-                       id_len, id, who_len, who);
+                       "%.*s is the person who submitted or wrote '%.*s': "
+                       "somebody else must approve it",
+                       who_len, who, id_len, id);
     if (state->own)
         return err_set(err, ERR_DENIED,
                        "'%.*s' is your own set: somebody else must approve it",
@@ -406,17 +429,18 @@ enum { AGAIN_MS = 600 * 1000 };
 /* Policies may have changed too: a held set that lacks nothing any more is
  * released here, since nothing else would do so. */
 static bool expire_one(const struct base *base, const struct job *job,
-                       struct wall now, struct store_batch *batch,
-                       struct arena *arena, struct approvals_review *review,
-                       struct wall *next, struct err *err) {
+                       const struct policies *policies, struct wall now,
+                       struct store_batch *batch, struct arena *arena,
+                       struct approvals_review *review, struct wall *next,
+                       struct err *err) {
     struct approval_state state;
     struct job full;
     bool held = job->holds & HOLD_APPROVAL;
-    if (held ? !review->policies : base->config.approval_count == 0)
+    if (held ? !review->policies : policies->count == 0)
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
-        !approvals_read(base, base->store, &full, NULL, now, arena, &state,
-                        err))
+        !read_state(base, base->store, &full, NULL, *policies, now, arena,
+                    &state, err))
         return false;
     if (state.ends.ns < next->ns)
         *next = state.ends;
@@ -434,14 +458,17 @@ static bool expire(const struct base *base, struct wall now,
                               .kinds = job_kinds_with(JOB_CAN_BE_APPROVED)};
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
+    struct policies policies;
     size_t count = 0;
-    if (!review->new_approval &&
-        (base->config.approval_count == 0 || now.ns < review->next.ns))
+    if (!review->new_approval && (policy_config_at(&base->config, 0) == NULL ||
+                                  now.ns < review->next.ns))
         return true;
+    policies_read(&base->config, arena, &policies);
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!expire_one(base, &jobs[i], now, batch, arena, review, &next, err))
+        if (!expire_one(base, &jobs[i], &policies, now, batch, arena, review,
+                        &next, err))
             return false;
     review->new_approval = review->policies = false;
     review->next = next;

@@ -43,6 +43,8 @@ bool approvals_read(const struct base *base, struct store *store,
                     const struct job *job, const struct approval_given *more,
                     struct wall now, struct arena *arena,
                     struct approval_state *ret_state, struct err *err);
+/* Why no approval counts at present; NULL: approvals count. */
+const char *approvals_fault(const struct base *base, struct arena *arena);
 /* True if this approval may be given. Otherwise ERR_REFUSED or ERR_DENIED with
  * a sentence. */
 bool approvals_may(const struct job *job, const struct approval_given *word,

@@ -229,6 +229,9 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
      * since. */
     if (state.said)
         return prequeue_entry_remove(prequeue, entry, err);
+    if (state.verdict.fault != NULL)
+        return prequeue_entry_wait(prequeue, entry, "cannot-judge",
+                                   state.verdict.fault, err);
     if (!approvals_may(job, &approval->word, &state, &why))
         return prequeue_entry_reject(prequeue, entry, refusal_of(job, &state),
                                      why.text, err);

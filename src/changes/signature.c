@@ -106,6 +106,64 @@ bool signature_possible(struct err *err) {
                    "(package openssh-client)");
 }
 
+/* ---- who may change the lists -------------------------------------------- */
+
+static bool is_ours(const char *path, const struct stat *st,
+                    const struct base *base, struct err *err) {
+    if (st->st_uid != 0 && st->st_uid != base->uid)
+        return err_set(err, ERR_DENIED,
+                       "'%s' belongs to uid %lu, not to the owner of the base "
+                       "or root, so no signature is accepted",
+                       path, (unsigned long)st->st_uid);
+    return (st->st_mode & (S_IWGRP | S_IWOTH)) == 0 ||
+           err_set(err, ERR_DENIED,
+                   "others than its owner may write to '%s', so no signature "
+                   "is accepted; run chmod go-w on it, or move the list of "
+                   "signers to a directory that only its owner can change",
+                   path);
+}
+
+/* Whoever can rename a directory on the way can replace the list, except in a
+ * directory like /tmp, where only owners rename. Below the base, the way to the
+ * base is trusted like the base itself. */
+static bool way_is_ours(const char *file, const struct base *base,
+                        struct err *err) {
+    CLEANUP(text_free_string) char *path = mem_string(file);
+    bool is_first = true;
+    struct stat st;
+    for (char *slash; (slash = strrchr(path, '/')) != NULL; is_first = false) {
+        slash[slash == path ? 1 : 0] = '\0';
+        if (stat(path, &st) < 0)
+            return err_errno(err, errno, "cannot look at '%s'", path);
+        if (!is_first && (st.st_mode & S_ISVTX) != 0)
+            st.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+        if (!is_ours(path, &st, base, err))
+            return false;
+        if (strcmp(path, base->path) == 0 || path[1] == '\0')
+            break;
+    }
+    return true;
+}
+
+static bool list_is_ours(const struct base *base, struct span name,
+                         struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char *path = base_resolve(base->path, name, &arena);
+    CLEANUP(text_free_string) char *real = realpath(path, NULL);
+    struct stat st;
+    if (real == NULL || stat(real, &st) < 0)
+        return true; /* it cannot be read, which ssh-keygen reports */
+    return is_ours(path, &st, base, err) && way_is_ours(path, base, err) &&
+           (strcmp(path, real) == 0 || way_is_ours(real, base, err));
+}
+
+bool signature_lists_check(const struct base *base, struct err *err) {
+    const struct config_queue *queue = &base->config.queue;
+    return list_is_ours(base, queue->allowed_signers, err) &&
+           (queue->revoked_keys.len == 0 ||
+            list_is_ours(base, queue->revoked_keys, err));
+}
+
 /* ---- its output ---------------------------------------------------------- */
 
 static struct span last_word(struct span line) {
@@ -266,6 +324,7 @@ struct signature_check *signature_check(const struct base *base,
                                         signature_done *done, void *ctx) {
     struct signature_check *check = mem_alloc(sizeof(*check));
     time_t seconds = (time_t)wall_s(now);
+    struct err err = {0};
     bool over = false;
     struct tm utc;
     check->over = &over;
@@ -279,6 +338,10 @@ struct signature_check *signature_check(const struct base *base,
     check->done = done;
     check->ctx = ctx;
     check->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (!signature_lists_check(base, &err)) {
+        report(check, SIGNATURE_BAD, (struct span){0}, err.text);
+        return NULL;
+    }
     if (check->fd < 0) {
         report(check, SIGNATURE_NOT_NOW, (struct span){0},
                "too many open files");

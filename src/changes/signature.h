@@ -17,6 +17,11 @@ int signature_main(int argc, char **argv);
  * ERR_UNAVAILABLE, so that a caller can be informed at once. */
 bool signature_possible(struct err *err);
 
+/* True if nobody but root and the owner of the base can change the lists of
+ * allowed signers and of revoked keys, or the directories in which they lie. No
+ * signature is valid otherwise. ERR_DENIED, with what to do. */
+bool signature_lists_check(const struct base *base, struct err *err);
+
 enum signature_how { SIGNATURE_GOOD, SIGNATURE_BAD, SIGNATURE_NOT_NOW };
 struct signature_verdict {
     enum signature_how how;

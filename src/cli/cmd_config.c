@@ -19,6 +19,8 @@
 #include "http/http_server.h"
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_rule.h"
+#include "changes/policies.h"
+#include "changes/policy_config.h"
 #include "changes/signature.h"
 #include "schedules/schedule_row.h"
 
@@ -83,7 +85,8 @@ static int config_list(struct call *call) {
 }
 
 /* Checks what the syntax alone does not: each schedule has a valid item and
- * zone and fires at all, and the listen address is valid. */
+ * zone and fires at all, the listen address is valid, and the accounts and
+ * groups of persons and policies exist. */
 static int check_meaning(struct call *call) {
     struct base *base = NULL;
     struct err err = {0};
@@ -93,6 +96,7 @@ static int check_meaning(struct call *call) {
     struct span listen = base->config.serve.listen;
     bool ok =
         schedule_config_check(base, &err) &&
+        policies_check(&base->config, &err) &&
         (listen.len == 0 || span_is(listen, "off") ||
          http_server_address_check(arena_string(&call->arena, listen), &err));
     base_close(base);
@@ -256,20 +260,23 @@ static bool find_signatures(struct call *call, const struct base *base,
     const char *signers =
         arena_string(&call->arena, base->config.queue.allowed_signers);
     bool wanted = faccessat(base->fd, signers, F_OK, 0) == 0;
-    for (size_t i = 0; i < base->config.approval_count; i++)
-        wanted |= base->config.approvals[i].is_signed == 1;
+    const struct config_approval *policy;
+    for (size_t i = 0; (policy = policy_config_at(&base->config, i)) != NULL;
+         i++)
+        wanted |= policy->is_signed == 1;
     if (!wanted)
         return true;
     struct err err = {0};
     bool keygen = signature_possible(&err);
+    bool safe = keygen && signature_lists_check(base, &err);
     bool readable = faccessat(base->fd, signers, R_OK, 0) == 0;
-    finding(as_json, "signatures", keygen && readable, signers,
-            !keygen ? err.text
+    finding(as_json, "signatures", safe && readable, signers,
+            !safe ? err.text
             : readable
                 ? "signed approvals can be verified"
                 : "the allowed signers file cannot be read: no signature "
                   "is accepted");
-    return keygen && readable;
+    return safe && readable;
 }
 
 /* Returns what is wrong with a schedule, or NULL. */

@@ -46,10 +46,18 @@ static bool path_matches(struct span pattern, struct span path) {
 static bool any_path(const struct approval_policy *policy,
                      const struct approval_subject *subject) {
     /* A rollback names no files and may affect any. */
-    if (policy->path.len == 0 || subject->touch_count == 0)
+    if (policy->paths.count == 0 || subject->touch_count == 0)
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
-        if (path_matches(policy->path, subject->touches[i].path))
+        for (size_t k = 0; k < policy->paths.count; k++)
+            if (path_matches(policy->paths.items[k], subject->touches[i].path))
+                return true;
+    return false;
+}
+
+static bool is_listed(const struct approval_list *list, struct span item) {
+    for (size_t i = 0; i < list->count; i++)
+        if (span_equal(list->items[i], item))
             return true;
     return false;
 }
@@ -58,41 +66,97 @@ static bool applies(const struct approval_policy *policy,
                     const struct approval_subject *subject) {
     return (policy->classes == 0 ||
             (policy->classes & 1u << subject->job_class) != 0) &&
-           (policy->target.len == 0 ||
-            span_equal(policy->target, subject->target)) &&
+           (policy->targets.count == 0 ||
+            is_listed(&policy->targets, subject->target)) &&
            any_path(policy, subject);
 }
 
-static bool role_fits(const struct approval_policy *policy,
-                      const struct approval_given *given) {
-    struct span rest = policy->role, one;
-    if (policy->role.len == 0)
-        return true;
-    while (span_cut(&rest, ',', &one)) {
-        one = span_trim(one);
-        if (span_is(one, "operator") ? given->is_operator
-                                     : span_equal(one, given->who))
+/* ---- who is who ---------------------------------------------------------- */
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Mail addresses are compared regardless of case, keys are not. To treat two
+ * names as one person is the strict answer. */
+static bool is_same(struct span name, struct span other) {
+    if (name.len == 0 || name.len != other.len)
+        return false;
+    if (!span_starts(name, "user:"))
+        return span_equal(name, other);
+    for (size_t i = 0; i < name.len; i++)
+        if (lower(name.p[i]) != lower(other.p[i]))
+            return false;
+    return true;
+}
+
+static bool has_name(const struct approval_person *person, struct span name) {
+    for (size_t i = 0; i < person->names.count; i++)
+        if (is_same(person->names.items[i], name))
             return true;
-    }
     return false;
 }
 
-static bool is_same(struct span name, struct span other) {
-    return name.len > 0 && span_equal(name, other);
+static bool is_given_by(const struct approval_person *person,
+                        const struct approval_given *given) {
+    return has_name(person, given->who) || has_name(person, given->alias) ||
+           has_name(person, given->key);
 }
 
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given) {
-    return is_same(given->who, subject->submitter) ||
-           is_same(given->alias, subject->submitter);
+    if (is_same(given->who, subject->submitter) ||
+        is_same(given->alias, subject->submitter) ||
+        is_same(given->who, subject->author))
+        return true;
+    for (size_t i = 0; i < subject->person_count; i++)
+        if ((has_name(&subject->persons[i], subject->submitter) ||
+             has_name(&subject->persons[i], subject->author)) &&
+            is_given_by(&subject->persons[i], given))
+            return true;
+    return false;
 }
 
 /* The same person may approve by command and by signature. */
-static bool is_same_person(const struct approval_given *one,
+static bool is_same_person(const struct approval_subject *subject,
+                           const struct approval_given *one,
                            const struct approval_given *other) {
-    return is_same(one->who, other->who) || is_same(one->alias, other->who) ||
-           is_same(one->who, other->alias) ||
-           is_same(one->alias, other->alias) || is_same(one->key, other->key);
+    if (is_same(one->who, other->who) || is_same(one->alias, other->who) ||
+        is_same(one->who, other->alias) || is_same(one->alias, other->alias) ||
+        is_same(one->key, other->key))
+        return true;
+    for (size_t i = 0; i < subject->person_count; i++)
+        if (is_given_by(&subject->persons[i], one) &&
+            is_given_by(&subject->persons[i], other))
+            return true;
+    return false;
+}
+
+/* Permissions need the exact name: a person has a role by account, by
+ * principal or by key, but not by the account that a principal resembles. */
+static bool is_person(const struct approval_subject *subject, struct span name,
+                      const struct approval_given *given) {
+    for (size_t i = 0; i < subject->person_count; i++) {
+        const struct approval_person *person = &subject->persons[i];
+        if (span_equal(person->name, name))
+            return has_name(person, given->who) || has_name(person, given->key);
+    }
+    return false;
+}
+
+static bool role_fits(const struct approval_policy *policy,
+                      const struct approval_subject *subject,
+                      const struct approval_given *given) {
+    for (size_t i = 0; i < policy->roles.count; i++) {
+        struct span role = policy->roles.items[i];
+        if (span_is(role, "operator") ? given->is_operator
+            : span_starts(role, "person:")
+                ? is_person(subject, behind(role, 7), given)
+            : span_starts(role, "@") ? is_listed(&given->groups, role)
+                                     : span_equal(role, given->who))
+            return true;
+    }
+    return policy->roles.count == 0;
 }
 
 static bool has_expired(const struct approval_policy *policy,
@@ -105,9 +169,10 @@ static bool has_expired(const struct approval_policy *policy,
 static bool counts(const struct approval_policy *policy,
                    const struct approval_subject *subject,
                    const struct approval_given *given, struct wall now) {
-    return !has_expired(policy, given, now) &&
+    return subject->fault == NULL && !has_expired(policy, given, now) &&
            (given->is_signed || !policy->is_signed) &&
-           !approval_is_own(subject, given) && role_fits(policy, given);
+           !approval_is_own(subject, given) &&
+           role_fits(policy, subject, given);
 }
 
 static bool is_repeated(const struct approval_policy *policy,
@@ -115,7 +180,7 @@ static bool is_repeated(const struct approval_policy *policy,
                         const struct approval_given *given, size_t at,
                         struct wall now) {
     for (size_t i = 0; i < at; i++)
-        if (is_same_person(&given[i], &given[at]) &&
+        if (is_same_person(subject, &given[i], &given[at]) &&
             counts(policy, subject, &given[i], now))
             return true;
     return false;
@@ -173,6 +238,7 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
             hardest = one;
     }
     hardest.owed = owed;
+    hardest.fault = subject->fault;
     return hardest;
 }
 
@@ -181,8 +247,8 @@ bool approval_is_repeat(const struct approval_policy *policies,
                         const struct approval_subject *subject,
                         const struct approval_given *given, size_t given_count,
                         const struct approval_given *more, struct wall now) {
-    for (size_t i = 0; i < given_count; i++) {
-        bool as_good = is_same_person(&given[i], more) &&
+    for (size_t i = 0; i < given_count && subject->fault == NULL; i++) {
+        bool as_good = is_same_person(subject, &given[i], more) &&
                        span_equal(given[i].ticket, more->ticket);
         for (size_t k = 0; as_good && k < policy_count; k++)
             as_good = counts(&policies[k], subject, &given[i], now) ||
@@ -230,11 +296,14 @@ void approval_describe(const struct approval_verdict *verdict,
     const struct approval_policy *policy = verdict->policy;
     text_addf(out, "approval '%.*s': %u of %u", (int)policy->name.len,
               policy->name.p, verdict->have, policy->count);
-    if (policy->role.len > 0)
-        text_addf(out, ", by %.*s", (int)policy->role.len, policy->role.p);
+    for (size_t i = 0; i < policy->roles.count; i++)
+        text_addf(out, "%s%.*s", i == 0 ? ", by " : ", ",
+                  (int)policy->roles.items[i].len, policy->roles.items[i].p);
     if (policy->is_signed)
         text_adds(out, ", signed");
     if (verdict->lacks_ticket)
         text_addf(out, ", with a ticket like %.*s", (int)policy->ticket.len,
                   policy->ticket.p);
+    if (verdict->fault != NULL)
+        text_addf(out, "; no approval counts: %s", verdict->fault);
 }

@@ -12,17 +12,24 @@
 #include "lib/time.h"
 #include "core/job.h"
 
+struct approval_list {
+    const struct span *items;
+    size_t count;
+};
+
 struct approval_policy {
     struct span name;
-    unsigned classes;   /* bits of 1 << class; 0: all */
-    struct span target; /* empty: all */
-    struct span path;   /* a pattern that one of its paths must match; empty:
-                           all. `*` matches anything but slashes, `**` anything,
-                           `?` one byte except a slash */
+    unsigned classes;             /* bits of 1 << class; 0: all */
+    struct approval_list targets; /* empty: all */
+    struct approval_list paths;   /* patterns, one of which must match one of
+                                     its paths; empty: all. `*` matches anything
+                                     but slashes, `**` anything, `?` one byte
+                                     except a slash */
     struct span ticket; /* a pattern one ticket must match; empty: none */
-    struct span role;   /* "operator", "uid:7", "user:bob@host", separated by
-                           commas; empty: anybody but the submitter */
-    unsigned count;     /* people required */
+    struct approval_list roles; /* "operator", "uid:7", "user:bob@host",
+                                   "person:bob", "@group"; empty: anybody but
+                                   the submitter */
+    unsigned count;             /* people required */
     bool late;          /* the approval may come after the set has landed */
     bool refuse;        /* reject the set at submission instead of holding it */
     bool is_signed;     /* only signed approvals count */
@@ -30,11 +37,22 @@ struct approval_policy {
     int64_t within_ms;  /* late: how long the approval may be owed */
 };
 
+/* All names of one person: "uid:7", "user:bob@host", "SHA256:...". */
+struct approval_person {
+    struct span name;
+    struct approval_list names;
+};
+
 /* The set to be judged. */
 struct approval_subject {
     enum job_class job_class;
     struct span target;
     struct span submitter; /* "uid:1000" */
+    struct span author;    /* "user:bob@host", by ##author; empty: unknown */
+    const struct approval_person *persons; /* those whose names are known */
+    size_t person_count;
+    /* Why no approval counts; NULL: approvals count. */
+    const char *fault;
     const struct job_touch *touches;
     size_t touch_count;
     const struct span *tickets; /* lines of ##approval */
@@ -48,6 +66,7 @@ struct approval_given {
                           not for permissions */
     struct span key;   /* for a signature: likewise, since one key may sign
                           under several names; otherwise empty */
+    struct approval_list groups; /* "@group": those of its account */
     bool is_operator, is_signed;
     struct span ticket; /* may be empty */
     struct wall at;
@@ -69,6 +88,7 @@ struct approval_verdict {
     unsigned have;                        /* approvals it has, out of its
                                              count */
     bool lacks_ticket;
+    const char *fault; /* of the subject */
     /* Among the unsatisfied policies that accept late approvals: the shortest
      * time, and the policy that sets it; NULL: nothing is owed. */
     const struct approval_policy *owed;
@@ -82,7 +102,8 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
                                        const struct approval_subject *subject,
                                        const struct approval_given *given,
                                        size_t given_count, struct wall now);
-/* True if the approval comes from the submitter, under any name. */
+/* True if the approval comes from the submitter or the author, under any name
+ * of that person. */
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given);
 /* True if the same person has given the same approval before and it still

@@ -56,6 +56,23 @@ bool account_find(struct span name, struct arena *arena,
     return true;
 }
 
+bool account_group_find(struct span name, gid_t *ret_gid, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    char *copy = arena_string(&arena, name);
+    struct group entry, *found = NULL;
+    int sys = ERANGE;
+    for (size_t bytes = ENTRY_BYTES; sys == ERANGE && bytes <= ENTRY_BYTES_MAX;
+         bytes *= 2)
+        sys =
+            getgrnam_r(copy, &entry, arena_alloc(&arena, bytes), bytes, &found);
+    if (sys != 0 && sys != ENOENT && sys != ESRCH)
+        return err_errno(err, sys, "cannot look up group '%s'", copy);
+    if (found == NULL)
+        return err_set(err, ERR_CONFIG, "no group '%s' on this machine", copy);
+    *ret_gid = entry.gr_gid;
+    return true;
+}
+
 bool account_is_ours(const struct account *account) {
     return account->uid == geteuid();
 }

@@ -24,6 +24,8 @@ struct account {
  * ERR_CONFIG: no such account. */
 bool account_find(struct span name, struct arena *arena,
                   struct account *ret_account, struct err *err);
+/* Finds a group by name. ERR_CONFIG: no such group. */
+bool account_group_find(struct span name, gid_t *ret_gid, struct err *err);
 /* True if this process may start others as that account, which it always may as
  * its own. Otherwise ERR_DENIED with the reason. */
 bool account_may_be(const struct account *account, struct err *err);

@@ -4,6 +4,7 @@
 #include "changes/approval_request.h"
 #include "changes/change_kind.h"
 #include "changes/change_request.h"
+#include "changes/policy_config.h"
 #include "changes/prequeue.h"
 #include "changes/prequeue_set.h"
 #include "commands/command_kind.h"
@@ -53,6 +54,8 @@ const struct store_noun *const serve_nouns[] = {
 const size_t serve_noun_count = COUNT(serve_nouns);
 
 const struct config_section *const serve_sections[] = {
+    &approval_section,
+    &person_section,
     &schedule_section,
 };
 const size_t serve_section_count = COUNT(serve_sections);

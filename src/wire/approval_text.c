@@ -14,7 +14,7 @@ static bool is_alnum(char c) {
            (c >= '0' && c <= '9');
 }
 
-static bool name_is_valid(struct span name) {
+bool approval_name_is_valid(struct span name) {
     if (name.len == 0 || name.len > APPROVAL_NAME_BYTES || name.p[0] == '-')
         return false;
     for (size_t i = 0; i < name.len; i++)
@@ -94,7 +94,7 @@ bool approval_text_fill(struct approval_text *approval, struct span by,
     approval->by = by;
     approval->ticket = ticket;
     approval->made = in_ms(now);
-    if (!name_is_valid(by))
+    if (!approval_name_is_valid(by))
         return err_set(
             err, ERR_USAGE,
             "'%.*s' is not a valid name of a signer: as in the allowed signers "
@@ -184,7 +184,7 @@ bool approval_text_parse(struct span text, struct approval_text *ret_approval,
         return wrong_line(err, "target");
     if (!is_base(it->base = take_line(&rest, "base")))
         return wrong_line(err, "base");
-    if (!name_is_valid(it->by = take_line(&rest, "by")))
+    if (!approval_name_is_valid(it->by = take_line(&rest, "by")))
         return wrong_line(err, "by");
     if (!read_times(&rest, it, err))
         return false;

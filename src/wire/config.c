@@ -14,7 +14,6 @@ static const struct config_section *const sections[] = {
     &config_queue_section,
     &config_serve_section,
     &config_target_section,
-    &config_approval_section,
 };
 static const struct config_section *const *added_sections;
 static size_t added_count;
@@ -150,6 +149,8 @@ static bool read_value(struct config *config, const struct config_key *key,
         return true;
     case KIND_COMMAND:
         return config_command_read(config, value, at, key->name, spot);
+    case KIND_LIST:
+        return config_list_read(config, value, at, key->name, spot);
     }
     return false;
 }
@@ -208,8 +209,9 @@ void *config_section_item(struct config *config,
 
 const void *config_added(const struct config *config,
                          const struct config_section *section, size_t index) {
+    if (!is_added(section))
+        return NULL;
     struct config_items found = items_of(config, section);
-    assert(is_added(section));
     return index < found.count ? found.items + index * section->bytes : NULL;
 }
 
@@ -234,10 +236,21 @@ static char *add_item(struct config *config,
     return item;
 }
 
+static char *refuse_second(const struct config_section *section,
+                           const char *item, const struct config_spot *spot) {
+    const struct config_origin *origin =
+        (const struct config_origin *)(item + section->origin_at);
+    const struct span *label = (const struct span *)item;
+    config_refuse(spot, "%s '%.*s' is defined twice; the first is at %s:%u",
+                  section->name, (int)label->len, label->p, origin->file,
+                  origin->line);
+    return NULL;
+}
+
 /* The struct of a section line; the first line with a label creates it. */
 static char *open_item(struct config *config,
                        const struct config_section *section, struct span label,
-                       const struct config_spot *spot) {
+                       bool is_section_line, const struct config_spot *spot) {
     if (section->check_label == NULL) {
         if (label.len == 0)
             return config_section_item(config, section, 0);
@@ -248,7 +261,9 @@ static char *open_item(struct config *config,
     for (size_t i = 0; (item = config_section_item(config, section, i)) != NULL;
          i++)
         if (span_equal(*(struct span *)item, label))
-            return item;
+            return is_section_line && section->is_unique
+                       ? refuse_second(section, item, spot)
+                       : item;
     return section->check_label(label, spot)
                ? add_item(config, section, label, spot)
                : NULL;
@@ -382,7 +397,8 @@ static bool set_item(struct config *config, const struct ini_item *line,
     const struct config_section *section = find_section(line->section, spot);
     if (section == NULL)
         return false;
-    char *item = open_item(config, section, line->label, spot);
+    char *item =
+        open_item(config, section, line->label, line->key.len == 0, spot);
     if (item == NULL)
         return false;
     return line->key.len == 0 ||

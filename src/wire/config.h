@@ -3,10 +3,10 @@
  *
  *     config_init -> config_read for each file in order -> config_finish
  *
- * If a key is set twice, the last one wins; each key remembers where it was
- * set. Errors are ERR_CONFIG, "FILE:LINE: ..." with a suggestion if there is
- * one. Values are kept as written: paths are relative to the base, which the
- * caller resolves. */
+ * If a key is set twice, the last one wins, except that lists grow; each key
+ * remembers where it was set. Errors are ERR_CONFIG, "FILE:LINE: ..." with a
+ * suggestion if there is one. Values are kept as written: paths are relative to
+ * the base, which the caller resolves. */
 #ifndef POINTSMAN_WIRE_CONFIG_H
 #define POINTSMAN_WIRE_CONFIG_H
 
@@ -22,13 +22,23 @@
 /* Numbers of the choices, in the order of the keys' rows. */
 enum config_closure { CLOSURE_DEPS, CLOSURE_DEPS_FILES };
 enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
-enum config_unapproved { UNAPPROVED_HOLD, UNAPPROVED_REFUSE };
 enum config_symlinks { SYMLINKS_DENY, SYMLINKS_ALLOW };
 
 /* A command line split into words; count 0: not set. */
 struct config_command {
     struct span text;
     char **words; /* NULL at the end */
+    size_t count;
+};
+
+/* Items separated by commas. An item with a comma is written in double quotes,
+ * in which \" and \\ stand for a quote and a backslash. */
+struct config_list {
+    struct span text; /* as written in a file; lines joined by ", " */
+    struct config_list_item {
+        struct span text;
+        bool is_quoted;
+    } * items;
     size_t count;
 };
 
@@ -39,6 +49,7 @@ struct config_command {
 #define CONFIG_C_CHOICE int64_t
 #define CONFIG_C_TEXT struct span
 #define CONFIG_C_COMMAND struct config_command
+#define CONFIG_C_LIST struct config_list
 
 struct config_origin {
     const char *file; /* NULL: the default */
@@ -77,13 +88,6 @@ struct config_target {
 #include "wire/config_target.def"
 };
 
-struct config_approval {
-    struct span name;
-    struct config_origin origin; /* its first section line */
-#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
-#include "wire/config_approval.def"
-};
-
 /* The structs of a section that the program has added (config_section.h). */
 struct config_items {
     const struct config_section *section;
@@ -98,8 +102,6 @@ struct config {
     struct config_serve serve;
     struct config_target *targets; /* in the order of the files */
     size_t target_count;
-    struct config_approval *approvals; /* in the order of the files */
-    size_t approval_count;
     struct config_items added[CONFIG_ADDED_MOST];
     struct arena arena; /* owns all of it */
 };
@@ -120,7 +122,8 @@ bool config_set(struct config *config, struct span section, struct span label,
 bool config_finish(struct config *config, struct err *err);
 
 /* The struct of a section that a capability has added: that of its only item,
- * or for a section with labels item `index`. NULL: there are no more. */
+ * or for a section with labels item `index`. NULL: there are no more, or the
+ * program does not use the section, so that no file can have set it. */
 const void *config_added(const struct config *config,
                          const struct config_section *section, size_t index);
 /* NULL: no such target. */

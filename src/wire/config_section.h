@@ -19,7 +19,8 @@ enum config_kind {
     KIND_BYTES,
     KIND_CHOICE,
     KIND_TEXT,
-    KIND_COMMAND
+    KIND_COMMAND,
+    KIND_LIST
 };
 
 /* The place where a value is set, for errors. */
@@ -68,6 +69,7 @@ struct config_section {
     /* For sections with a label: [target "main"]. Their structs begin with
      * struct span name; check_label NULL: the section takes no label. */
     bool (*check_label)(struct span label, const struct config_spot *spot);
+    bool is_unique;   /* a second section line with the same label is refused */
     size_t origin_at; /* offset in the struct of its first section line */
 
     /* Each may be NULL. */
@@ -85,7 +87,7 @@ struct config_section {
 };
 
 extern const struct config_section config_queue_section, config_serve_section,
-    config_target_section, config_approval_section;
+    config_target_section;
 
 /* Adds the sections of capabilities. Call it once, before a configuration is
  * read; the array stays the caller's and must outlive all configurations. */
@@ -109,6 +111,10 @@ bool config_refuse(const struct config_spot *spot, const char *format, ...)
 bool config_command_read(struct config *config, struct span value,
                          struct config_command *ret, const char *key,
                          const struct config_spot *spot);
+/* Appends the items of `value`, a line of a list; an empty value clears it. */
+bool config_list_read(struct config *config, struct span value,
+                      struct config_list *list, const char *key,
+                      const struct config_spot *spot);
 /* The place where a key is set, or where the section begins if it is not set.
  */
 struct config_spot config_spot_of(struct config_origin key,

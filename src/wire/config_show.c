@@ -34,6 +34,8 @@ struct span config_value_format(struct arena *arena,
         return *(const struct span *)at;
     case KIND_COMMAND:
         return ((const struct config_command *)at)->text;
+    case KIND_LIST:
+        return ((const struct config_list *)at)->text;
     case KIND_BYTES:
         return bytes_name(arena, *(const int64_t *)at);
     case KIND_OFF_SECONDS:

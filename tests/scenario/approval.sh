@@ -343,6 +343,33 @@ rollback_of_others() {
 scenario 'a rollback submitted by a non-operator waits for an operator' \
     rollback_of_others
 
+# The submitter is an operator, who still needs another one for a higher limit.
+higher_limit() {
+    make_base
+    printf '[target "main"]\nblind = allow\n' >base/conf.d/blind.conf
+    for id in C1 C2; do
+        make_set $id DC src/a $id
+        pointsman change submit "$made"
+        within pointsman daemon all --until-idle
+    done
+    pointsman set queue.rollback-max 1
+    pointsman -q rollback --limit 2 C1 C2 >id
+    rb=$(pointsman list --json class:RB | jq -r .id)
+    within pointsman daemon all --until-idle
+    in_one_place "$rb" Q
+    pointsman why "$rb" >why
+    says "approval 'rb-limit': 0 of 1, by operator" why
+    ends 77 pointsman approve "$rb"
+    says 'your own set' err
+    # A limit within the setting needs nobody.
+    pointsman set queue.rollback-max 2
+    within pointsman daemon all --until-idle
+    in_one_place "$rb" D
+    ends 0 pointsman fsck
+}
+scenario 'a rollback with a higher limit waits for another operator' \
+    higher_limit
+
 # The approver may choose how long the approval is valid.
 chosen_expiry() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "changes/approvals.h"
+#include "serve/tables.h"
 #include "support/spool.h"
 #include "wire/approval_text.h"
+#include "wire/config_section.h"
 
 enum { MINUTE_MS = 60 * 1000, OTHER_UID = 4711 };
 
@@ -258,5 +260,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_approval_waits_for_its_set_and_then_gives_up),
         cmocka_unit_test(an_approval_nobody_asked_for_is_rejected),
     };
+    config_sections_use(serve_sections, serve_section_count);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

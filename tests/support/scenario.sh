@@ -10,6 +10,7 @@ export GIT_AUTHOR_NAME='An Author' GIT_AUTHOR_EMAIL=author@localhost
 export GIT_COMMITTER_NAME='An Author' GIT_COMMITTER_EMAIL=author@localhost
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 unset POINTSMAN_BASE GIT_DIR GIT_WORK_TREE CDPATH
+umask 022 # lists of keys that others may write to are refused
 exec </dev/null
 
 top=$(mktemp -d "${TMPDIR:-/tmp}/pointsman-scenario.XXXXXX") || exit 1

@@ -2,6 +2,15 @@
 
 #include "core/approval.h"
 
+/* A list of one item. */
+#define ONE(literal) \
+    { (const struct span[]){{literal, sizeof(literal) - 1}}, 1 }
+#define LIST(...)                                                            \
+    {                                                                        \
+        (const struct span[]){__VA_ARGS__},                                  \
+            sizeof((const struct span[]){__VA_ARGS__}) / sizeof(struct span) \
+    }
+
 static const struct wall now = {INT64_C(1000000000000)};
 
 static struct approval_subject subject_of(enum job_class job_class,
@@ -55,8 +64,8 @@ static void patterns_match_paths(void **state) {
         {"OPS-*", "OPS-17", true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct approval_policy policy = {.path = span_of(cases[i].pattern),
-                                         .count = 1};
+        struct span pattern = span_of(cases[i].pattern);
+        struct approval_policy policy = {.paths = {&pattern, 1}, .count = 1};
         struct approval_subject subject = subject_of(CLASS_DC, cases[i].path);
         if (applies(&policy, &subject) != cases[i].matches)
             fail_msg("'%s' on '%s'", cases[i].pattern, cases[i].path);
@@ -66,8 +75,8 @@ static void patterns_match_paths(void **state) {
 static void a_policy_applies_by_class_target_and_path(void **state) {
     (void)state;
     struct approval_policy policy = {.classes = 1u << CLASS_EM,
-                                     .target = SPAN("main"),
-                                     .path = SPAN("prod/**"),
+                                     .targets = ONE("main"),
+                                     .paths = ONE("prod/**"),
                                      .count = 1};
     struct approval_subject subject = subject_of(CLASS_EM, "prod/a");
     assert_true(applies(&policy, &subject));
@@ -106,13 +115,13 @@ static void one_person_counts_once(void **state) {
 
 static void an_approver_needs_the_role_that_the_policy_names(void **state) {
     (void)state;
-    struct approval_policy policy = {.count = 1, .role = SPAN("operator")};
+    struct approval_policy policy = {.count = 1, .roles = ONE("operator")};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
     struct approval_given person = given_by("uid:2", false);
     struct approval_given chief = given_by("uid:3", true);
     assert_int_equal(judge(&policy, &subject, &person, 1), APPROVAL_HOLD);
     assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_ENOUGH);
-    policy.role = SPAN("uid:7, uid:2");
+    policy.roles = (struct approval_list)LIST(SPAN("uid:7"), SPAN("uid:2"));
     assert_int_equal(judge(&policy, &subject, &person, 1), APPROVAL_ENOUGH);
     assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_HOLD);
 }
@@ -191,6 +200,123 @@ static void a_person_who_commands_and_signs_counts_once(void **state) {
     assert_false(approval_may(&policy, 1, &subject, &bob, now));
 }
 
+static void a_policy_may_list_several_targets_and_paths(void **state) {
+    (void)state;
+    struct approval_policy policy = {
+        .targets = LIST(SPAN("main"), SPAN("site")),
+        .paths = LIST(SPAN("prod/**"), SPAN("sec,ret/**")),
+        .count = 1};
+    struct approval_subject subject = subject_of(CLASS_DC, "sec,ret/a");
+    assert_true(applies(&policy, &subject));
+    subject = subject_of(CLASS_DC, "prod/a");
+    assert_true(applies(&policy, &subject));
+    subject.target = SPAN("site");
+    assert_true(applies(&policy, &subject));
+    subject.target = SPAN("other");
+    assert_false(applies(&policy, &subject));
+    subject = subject_of(CLASS_DC, "ret/a");
+    assert_false(applies(&policy, &subject));
+}
+
+static const struct span williams[] = {
+    {"uid:1", 5}, {"uid:8", 5}, {"user:will@x", 11}, {"SHA256:w", 8}};
+static const struct span eves[] = {{"uid:2", 5}, {"user:eve@x", 10}};
+static const struct approval_person persons[] = {
+    {{"william", 7}, {williams, 4}}, {{"eve", 3}, {eves, 2}}};
+
+static struct approval_subject of_william(void) {
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    subject.persons = persons;
+    subject.person_count = COUNT(persons);
+    return subject;
+}
+
+static struct approval_given signed_by(const char *who, const char *key) {
+    struct approval_given given = given_by(who, false);
+    given.is_signed = true;
+    given.key = span_of(key);
+    return given;
+}
+
+static void no_name_of_a_person_approves_what_another_submitted(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1};
+    struct approval_subject subject = of_william();
+    struct approval_given ways[] = {given_by("uid:1", true),
+                                    given_by("uid:8", true),
+                                    signed_by("user:will@x", "SHA256:other"),
+                                    signed_by("user:WILL@x", "SHA256:other"),
+                                    signed_by("user:release@x", "SHA256:w")};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        if (judge(&policy, &subject, &ways[i], 1) != APPROVAL_HOLD ||
+            !approval_is_own(&subject, &ways[i]) ||
+            approval_may(&policy, 1, &subject, &ways[i], now))
+            fail_msg("way %zu", i);
+    }
+    struct approval_given eve = signed_by("user:eve@x", "SHA256:e");
+    assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_ENOUGH);
+    /* Somebody else submitted what William wrote. */
+    subject.submitter = SPAN("uid:5");
+    subject.author = SPAN("user:Will@X");
+    for (size_t i = 0; i < COUNT(ways); i++)
+        assert_int_equal(judge(&policy, &subject, &ways[i], 1), APPROVAL_HOLD);
+    subject.persons = NULL;
+    subject.person_count = 0;
+    assert_true(approval_is_own(&subject, &ways[2]));
+    assert_false(approval_is_own(&subject, &ways[0]));
+}
+
+static void a_person_counts_once_under_all_names(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 2};
+    struct approval_subject subject = of_william();
+    subject.submitter = SPAN("uid:5");
+    struct approval_given words[] = {
+        given_by("uid:1", false), given_by("uid:8", false),
+        signed_by("user:release@x", "SHA256:w"), given_by("uid:2", false)};
+    assert_int_equal(judge(&policy, &subject, words, 3), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, words, 4), APPROVAL_ENOUGH);
+    assert_true(
+        approval_is_repeat(&policy, 1, &subject, words, 1, &words[2], now));
+}
+
+static void a_role_may_be_a_person_or_a_group(void **state) {
+    (void)state;
+    struct approval_policy policy = {
+        .count = 1, .roles = LIST(SPAN("person:william"), SPAN("@staff"))};
+    struct approval_subject subject = of_william();
+    struct span staff = SPAN("@staff"), wheel = SPAN("@wheel");
+    struct approval_given by_key = signed_by("user:release@x", "SHA256:w");
+    struct approval_given eve = given_by("uid:2", true);
+    struct approval_given alias = signed_by("user:w@y", "SHA256:other");
+    subject.submitter = SPAN("uid:5");
+    alias.alias = SPAN("uid:1");
+    assert_int_equal(judge(&policy, &subject, &by_key, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &alias, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_HOLD);
+    eve.groups = (struct approval_list){&wheel, 1};
+    assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_HOLD);
+    eve.groups = (struct approval_list){&staff, 1};
+    assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_ENOUGH);
+}
+
+static void no_approval_counts_while_it_is_unknown_who_is_who(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct approval_policy policy = {.name = SPAN("prod"), .count = 1};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given eve = given_by("uid:2", true);
+    subject.fault = "no user 'x'";
+    struct approval_verdict verdict =
+        approval_judge(&policy, 1, &subject, &eve, 1, now);
+    assert_int_equal(verdict.outcome, APPROVAL_HOLD);
+    assert_false(approval_is_repeat(&policy, 1, &subject, &eve, 1, &eve, now));
+    approval_describe(&verdict, &text);
+    assert_string_equal(
+        text_string(&text),
+        "approval 'prod': 0 of 1; no approval counts: no user 'x'");
+}
+
 static void a_policy_may_require_signed_approvals(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -209,8 +335,8 @@ static void a_policy_may_require_signed_approvals(void **state) {
 
 static void a_role_may_list_signers_besides_operators(void **state) {
     (void)state;
-    struct approval_policy policy = {.count = 1,
-                                     .role = SPAN("operator, user:bob@x")};
+    struct approval_policy policy = {
+        .count = 1, .roles = LIST(SPAN("operator"), SPAN("user:bob@x"))};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
     struct approval_given bob = given_by("user:bob@x", false);
     struct approval_given chief = given_by("uid:3", true);
@@ -255,7 +381,7 @@ static void the_late_approval_that_is_due_first_is_owed(void **state) {
         {.count = 1, .late = true, .within_ms = 3000},
         {.count = 1, .late = true, .within_ms = 2000},
         {.count = 2, .late = true, .within_ms = 9000},
-        {.count = 1, .role = SPAN("uid:9")}};
+        {.count = 1, .roles = ONE("uid:9")}};
     struct approval_subject subject = subject_of(CLASS_EM, "a");
     struct approval_given word = given_by("uid:2", false);
     struct approval_verdict verdict =
@@ -284,6 +410,11 @@ int main(void) {
         cmocka_unit_test(the_set_or_an_approval_may_carry_the_ticket),
         cmocka_unit_test(the_strictest_policy_decides),
         cmocka_unit_test(a_person_who_commands_and_signs_counts_once),
+        cmocka_unit_test(a_policy_may_list_several_targets_and_paths),
+        cmocka_unit_test(no_name_of_a_person_approves_what_another_submitted),
+        cmocka_unit_test(a_person_counts_once_under_all_names),
+        cmocka_unit_test(a_role_may_be_a_person_or_a_group),
+        cmocka_unit_test(no_approval_counts_while_it_is_unknown_who_is_who),
         cmocka_unit_test(a_policy_may_require_signed_approvals),
         cmocka_unit_test(a_role_may_list_signers_besides_operators),
         cmocka_unit_test(an_approval_may_set_its_own_expiry),

@@ -3,7 +3,9 @@
 
 #include "changes/facts.h"
 #include "changes/approvals.h"
+#include "serve/tables.h"
 #include "store/simulated.h"
+#include "wire/config_section.h"
 
 #define HOUR_MS INT64_C(3600000)
 
@@ -21,6 +23,7 @@ static int stage_begin(void **state) {
                                    "[approval \"prod\"]\npath = prod/**\n";
     struct stage *stage = mem_alloc(sizeof(*stage));
     struct err err = {0};
+    config_sections_use(serve_sections, serve_section_count);
     config_init(&stage->base.config);
     assert_true(config_read(&stage->base.config, SPAN(policies), "test", &err));
     stage->base.store = store_memory_new();
@@ -195,7 +198,8 @@ static void a_removed_policy_no_longer_asks_for_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "a");
     land(stage, "C1");
-    stage->base.config.approval_count = 0;
+    config_clear(&stage->base.config);
+    config_init(&stage->base.config);
     review_at(stage, 100 * HOUR_MS);
     assert_string_equal(owed_events(stage, "C1"), "settled");
 }

@@ -1,6 +1,7 @@
 #include "support/test.h"
 
 #include "lib/text.h"
+#include "changes/policy_config.h"
 #include "core/schedules.h"
 #include "schedules/schedule_config.h"
 #include "serve/tables.h"
@@ -203,11 +204,11 @@ static void policies_that_cannot_work_are_refused(void **state) {
                    "pointsman.conf:2: class 'XX': RB, EM, BF and DC are "
                    "classes");
     assert_refused("[approval \"a\"]\nrole = operator,boss\n",
-                   "pointsman.conf:2: role 'boss': operator, uid:N and "
-                   "user:NAME are roles");
+                   "pointsman.conf:2: role 'boss': operator, uid:N, "
+                   "user:NAME, person:NAME and @GROUP are roles");
     assert_refused("[approval \"a\"]\ncount = 1\nrole = uid:bob\n",
-                   "pointsman.conf:3: role 'uid:bob': operator, uid:N and "
-                   "user:NAME are roles");
+                   "pointsman.conf:3: role 'uid:bob': operator, uid:N, "
+                   "user:NAME, person:NAME and @GROUP are roles");
     assert_refused("[approval \"a\"]\ntarget = man\n",
                    "pointsman.conf:2: target 'man': no such section [target "
                    "\"man\"]");
@@ -243,7 +244,133 @@ static void policies_that_cannot_work_are_refused(void **state) {
     assert_read(&config, "[approval \"a\"]\ntarget = m\npath = prod/**\n"
                          "role = operator, uid:7,user:bob@example.org\n"
                          "[target \"m\"]\ngit = x\n");
-    assert_int_equal(config.approval_count, 1);
+    assert_non_null(policy_config_at(&config, 0));
+    assert_null(policy_config_at(&config, 1));
+}
+
+static void
+policies_that_contradict_or_can_never_be_met_are_refused(void **state) {
+    (void)state;
+    assert_refused("[approval \"a\"]\nlate = yes\nunapproved = refuse\n",
+                   "pointsman.conf:1: policy 'a' contradicts itself: with "
+                   "unapproved = refuse nothing is late");
+    assert_refused("[approval \"a\"]\nlate = yes\npath = b, a\n"
+                   "[approval \"b\"]\nunapproved = refuse\npath = a\n"
+                   "path = b\n",
+                   "pointsman.conf:1: policies 'a' (late = yes) and 'b' "
+                   "(unapproved = refuse, pointsman.conf:4) apply to the same "
+                   "sets and contradict each other");
+    assert_refused("[approval \"a\"]\ncount = 2\nrole = uid:7, uid:7\n",
+                   "pointsman.conf:1: policy 'a' can never be met: count = 2, "
+                   "but its role names 1 person");
+    assert_refused("[approval \"a\"]\ncount = 2\nrole = uid:7, user:w@x\n"
+                   "[person \"w\"]\naccounts = 7\nprincipals = w@x\n",
+                   "pointsman.conf:1: policy 'a' can never be met: count = 2, "
+                   "but its role names 1 person");
+    assert_refused("[approval \"a\"]\nsigned = yes\nrole = operator, uid:7\n",
+                   "pointsman.conf:1: policy 'a' can never be met: count = 1, "
+                   "but its role names 0 people who can sign");
+    assert_refused("[approval \"a\"]\nrole = operator\n"
+                   "unapproved = refuse\n",
+                   "pointsman.conf:1: policy 'a' can never be met: operators "
+                   "approve sets that have been submitted, and unapproved = "
+                   "refuse admits only sets that come with their approval");
+    assert_refused("[approval \"a\"]\nrole = uid:07\n",
+                   "pointsman.conf:2: role 'uid:07': operator, uid:N, "
+                   "user:NAME, person:NAME and @GROUP are roles");
+    assert_refused("[approval \"a\"]\nrole = person:w\n",
+                   "pointsman.conf:2: role 'person:w': no such section "
+                   "[person \"w\"]");
+}
+
+static void lists_are_separated_by_commas_or_lines(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[approval \"a\"]\npath = prod/** , \"a,b/\\\"c\"\n"
+                         "class = EM\nclass = BF\n"
+                         "path = \"x[1]\"\n");
+    const struct config_approval *approval = policy_config_at(&config, 0);
+    assert_int_equal(approval->paths.count, 3);
+    assert_true(span_is(approval->paths.items[0].text, "prod/**"));
+    assert_true(span_is(approval->paths.items[1].text, "a,b/\"c"));
+    assert_true(span_is(approval->paths.items[2].text, "x[1]"));
+    assert_true(
+        span_is(approval->paths.text, "prod/** , \"a,b/\\\"c\", \"x[1]\""));
+    assert_int_equal(approval->classes.count, 2);
+    assert_read(&config, "[approval \"a\"]\npath =\n");
+    assert_int_equal(approval->paths.count, 0);
+    static const char *const faults[][2] = {
+        {"a,,b", "an item of the list is empty"},
+        {"a,", "an item of the list is empty"},
+        {"\"\"", "an item of the list is empty"},
+        {"\"a", "a closing quote is missing"},
+        {"\"a\" b", "there must be a comma between two items"},
+        {"a\"b\"", "an item that contains a quote is written in quotes, "
+                   "\"a\\\"b\""},
+    };
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        char text[128], refusal[256];
+        snprintf(text, sizeof(text), "[approval \"a\"]\npath = %s\n",
+                 faults[i][0]);
+        snprintf(refusal, sizeof(refusal), "pointsman.conf:2: path = '%s': %s",
+                 faults[i][0], faults[i][1]);
+        assert_refused(text, refusal);
+    }
+    static const char *const foreign[] = {"src/{a", "src/[ab].c", "!prod/**",
+                                          "a\\b"};
+    for (size_t i = 0; i < COUNT(foreign); i++) {
+        char text[128], refusal[256];
+        snprintf(text, sizeof(text), "[approval \"a\"]\npath = %s\n",
+                 foreign[i]);
+        snprintf(refusal, sizeof(refusal),
+                 "pointsman.conf:2: path '%s': a pattern has only *, ** and ?; "
+                 "a name that contains [ ] { } or \\ or begins with ! is "
+                 "written in quotes",
+                 foreign[i]);
+        assert_refused(text, refusal);
+    }
+}
+
+static void a_name_belongs_to_one_person(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    static const char key[] =
+        "SHA256:aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeee";
+    char text[512], refusal[512];
+    config_init(&config);
+    snprintf(text, sizeof(text),
+             "[person \"will\"]\naccounts = will, 1000\n"
+             "principals = will@x.org\nkeys = %s\n",
+             key);
+    assert_read(&config, text);
+    assert_refused("[person \"w\"]\naccounts = a\n[person \"w\"]\n",
+                   "pointsman.conf:3: person 'w' is defined twice; the first "
+                   "is at pointsman.conf:1");
+    assert_refused("[person \"w\"]\naccounts = a\n"
+                   "[person \"v\"]\naccounts = b, a\n",
+                   "pointsman.conf:4: account 'a' of person 'v' is listed for "
+                   "another person too");
+    assert_refused("[person \"w\"]\nprincipals = a@x, a@x\n",
+                   "pointsman.conf:2: principal 'a@x' of person 'w' is listed "
+                   "twice");
+    snprintf(text, sizeof(text),
+             "[person \"w\"]\nkeys = %s\n[person \"v\"]\nkeys = %s\n", key,
+             key);
+    snprintf(refusal, sizeof(refusal),
+             "pointsman.conf:4: key '%s' of person 'v' is listed for another "
+             "person too",
+             key);
+    assert_refused(text, refusal);
+    assert_refused("[person \"w\"]\nkeys = ssh-ed25519\n",
+                   "pointsman.conf:2: key 'ssh-ed25519': a key is written as "
+                   "SHA256:... (ssh-keygen -lf KEY.pub)");
+    assert_refused("[person \"w\"]\n",
+                   "pointsman.conf:1: person 'w' has no accounts, principals "
+                   "or keys");
+    assert_refused("[person]\naccounts = a\n",
+                   "pointsman.conf:1: a person needs a name of letters, digits "
+                   "and . _ @ + : / -: [person \"alice\"]");
 }
 
 static void checks_keep_their_order_and_can_be_cleared(void **state) {
@@ -395,6 +522,10 @@ int main(void) {
         cmocka_unit_test(the_later_file_and_the_later_key_win),
         cmocka_unit_test(errors_name_file_and_line_and_suggest_the_right_key),
         cmocka_unit_test(policies_that_cannot_work_are_refused),
+        cmocka_unit_test(
+            policies_that_contradict_or_can_never_be_met_are_refused),
+        cmocka_unit_test(lists_are_separated_by_commas_or_lines),
+        cmocka_unit_test(a_name_belongs_to_one_person),
         cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
         cmocka_unit_test(a_written_target_is_read_back),
         cmocka_unit_test(a_key_can_be_set_by_name),

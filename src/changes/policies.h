@@ -1,0 +1,30 @@
+/* The policies and persons of the configuration in the form that
+ * core/approval.h judges: accounts and groups are looked up on this machine. */
+#ifndef POINTSMAN_CHANGES_POLICIES_H
+#define POINTSMAN_CHANGES_POLICIES_H
+
+#include "core/approval.h"
+#include "wire/config.h"
+
+struct policies {
+    struct approval_policy *items; /* has room for one more than `count` */
+    size_t count;
+    struct approval_person *persons;
+    size_t person_count;
+    struct policy_group *groups; /* those that roles name */
+    size_t group_count;
+    /* Why no approval counts: it is unknown who is one person. NULL: none. */
+    const char *fault;
+};
+
+/* Lives in the arena. */
+void policies_read(const struct config *config, struct arena *arena,
+                   struct policies *ret_policies);
+/* False: an account or a group does not exist, or one account belongs to two
+ * persons. ERR_CONFIG, "FILE:LINE: ...". */
+bool policies_check(const struct config *config, struct err *err);
+/* Sets the groups of the account that gave the approval. */
+void policies_set_groups(const struct policies *policies,
+                         struct approval_given *given, struct arena *arena);
+
+#endif
