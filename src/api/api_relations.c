@@ -49,13 +49,19 @@ static bool relation_json(struct api_call *call, struct span id,
     return true;
 }
 
+/* The base set of a set is always one of its dependencies, too. */
+static bool is_shown(const struct neighbour *neighbour) {
+    return neighbour->kind != EDGE_BASE;
+}
+
 static bool around_step(struct api_call *call, struct err *err) {
     struct neighbours *around = call->state;
     struct neighbour one;
     bool found = true;
     for (unsigned rows = 0; found && rows < API_PAGE; rows++) {
         if (!neighbours_next(around, &one, &found, err) ||
-            (found && !relation_json(call, around->id, &one, err)))
+            (found && is_shown(&one) &&
+             !relation_json(call, around->id, &one, err)))
             return false;
     }
     if (!found)

@@ -26,6 +26,8 @@ bool merge_read_tip(struct merge *merge, struct err *err) {
 
 void merge_clear(struct merge *merge) {
     text_clear(&merge->why);
+    map_clear(&merge->rebuilt);
+    arena_clear(&merge->arena);
 }
 
 bool merge_end(struct merge *merge, enum merge_result result,

@@ -8,7 +8,9 @@
 
 #include <stdbool.h>
 
+#include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/map.h"
 #include "landing/git.h"
 #include "landing/land.h"
 #include "landing/set_blobs.h"
@@ -28,6 +30,9 @@ struct merge {
     char tree[OID_BYTES];     /* of a clean merge */
     enum merge_result result;
     struct text why;
+    /* Trees that base sets make, by id (landing/set_base.h). */
+    struct map rebuilt;
+    struct arena arena;
 };
 
 /* Reads the branch into merge->tip and ->tip_tree. */

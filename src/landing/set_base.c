@@ -135,16 +135,21 @@ static bool base_of_set(struct merge *merge, struct trees *trees,
                      set->id, merge->start->branch, merge->start->branch);
 }
 
-static bool tarball_open(const struct land_base_set *set, int *ret_fd,
-                         struct err *err) {
+/* Symbolic links are accepted: the set was admitted under the rules of that
+ * time, and only its tree is needed. */
+static bool set_load(struct merge *merge, const struct land_base_set *set,
+                     struct arena *arena, struct set_blobs *ret_blobs,
+                     struct err *err) {
     enum { HOW = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
-    *ret_fd = open(set->tarball, HOW);
-    if (*ret_fd < 0 && errno == ENOENT && set->archived != NULL)
-        *ret_fd = open(set->archived, HOW);
-    return *ret_fd >= 0 || err_errno(err, errno,
-                                     "cannot read the tarball '%s' of base set "
-                                     "'%s'",
-                                     set->tarball, set->id);
+    CLEANUP(fd_close) int fd = open(set->tarball, HOW);
+    if (fd < 0 && errno == ENOENT && set->archived != NULL)
+        fd = open(set->archived, HOW);
+    if (fd < 0)
+        return err_errno(err, errno,
+                         "cannot read the tarball '%s' of base set '%s'",
+                         set->tarball, set->id);
+    return set_blobs_load(merge->git, fd, span_of(set->sum), true, arena,
+                          ret_blobs, err);
 }
 
 /* Applies the set to `tree`, which it replaces. */
@@ -165,37 +170,49 @@ static bool set_apply(struct merge *merge, struct trees *trees,
                                     id));
 }
 
-/* Symbolic links are accepted: the set was admitted under the rules of that
- * time, and only its tree is needed. */
+/* The tree that bases[at] makes of its own base. Each is made once per landing:
+ * all sets of a group may be stacked. */
+static bool base_make(struct merge *merge, struct trees *trees, size_t at,
+                      char ret_tree[OID_BYTES], struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct land_base_set *set = &merge->start->bases[at];
+    const char *known = map_get(&merge->rebuilt, span_of(set->id));
+    struct set_blobs blobs;
+    if (known != NULL) {
+        tree_set(ret_tree, span_of(known));
+        return true;
+    }
+    printf("rebuilding the tree of base set %s\n", set->id);
+    if (!set_load(merge, set, &arena, &blobs, err) ||
+        !base_of_set(merge, trees, &blobs.check.meta, at, ret_tree, err))
+        return false;
+    if (merge->result != MERGE_CLEAN)
+        return true;
+    if (!set_apply(merge, trees, &blobs, set->id, ret_tree, err))
+        return false;
+    if (merge->result == MERGE_CLEAN)
+        map_put(&merge->rebuilt, span_of(set->id),
+                arena_string(&merge->arena, span_of(ret_tree)));
+    return true;
+}
+
 static bool base_rebuild(struct merge *merge, struct trees *trees,
                          const struct meta *meta, size_t below,
                          char ret_tree[OID_BYTES], struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    CLEANUP(fd_close) int fd = -1;
     const struct land_start *start = merge->start;
-    struct set_blobs blobs;
     if (below == start->base_count ||
         !span_is(meta->base_set, start->bases[below].id))
         return merge_end(merge, MERGE_REFUSED,
                          "its base set '%.*s' is not known here",
                          (int)meta->base_set.len, meta->base_set.p);
-    const struct land_base_set *set = &start->bases[below];
-    printf("rebuilding the tree of base set %s\n", set->id);
-    if (!tarball_open(set, &fd, err) ||
-        !set_blobs_load(merge->git, fd, span_of(set->sum), true, &arena, &blobs,
-                        err) ||
-        !base_of_set(merge, trees, &blobs.check.meta, below, ret_tree, err))
-        return false;
-    if (merge->result != MERGE_CLEAN)
-        return true;
-    if (!set_apply(merge, trees, &blobs, set->id, ret_tree, err))
+    if (!base_make(merge, trees, below, ret_tree, err))
         return false;
     if (merge->result != MERGE_CLEAN || span_is(meta->base_tree, ret_tree))
         return true;
     return merge_end(merge, MERGE_REFUSED,
                      "its ##base-tree %.12s is not the tree that its base set "
                      "'%s' makes (%.12s)",
-                     meta->base_tree.p, set->id, ret_tree);
+                     meta->base_tree.p, start->bases[below].id, ret_tree);
 }
 
 bool set_base_find(struct merge *merge, struct trees *trees,

@@ -79,7 +79,17 @@ $ pointsman -q change pack --id X3 -o - -C work main~1..main | pointsman change 
 # The relation is kept if the registry is rebuilt, and so is the target of the
 # sets that had named none.
 $ mkdir away && mv .pointsman/ctrl/registry.db* away && pointsman -q fsck --rebuild
-$ pointsman depends --json U-2 | grep -o 'base-set","id":"[^"]*"'
-| base-set","id":"U-1"
+$ pointsman status U-2 | grep -o 'base-set .*'
+| base-set    U-1
 $ pointsman list --json id:X1 | grep -o .target.:.[a-z]*
 | "target":"main
+# Sections that cannot be true are refused at the door.
+$ mkdir -p E/lroot && echo x >E/lroot/x && printf '##movetype\nDC\n##files\nx\n##target\nmain\n##base-set\nX1\n##base-tree\n%040d\n' 1 >E/meta && tar -C E -cf E1_@400000005f5e10a50a000000_1_h_DC meta lroot/x
+$ pointsman change submit E1_*
+! pointsman: 'E1_@400000005f5e10a50a000000_1_h_DC': meta-value: meta: ##base-set: 'X1' is not in ##dependencies
+= 100
+$ echo '##dependencies' >>E/meta && echo X1 >>E/meta && tar -C E -cf E2_@400000005f5e10a50a000000_1_h_DC meta lroot/x
+$ pointsman change submit E2_*
+| E2
+$ pointsman -q daemon all --until-idle; pointsman history E2 | grep -o 'its ##base-tree.* is not the tree that its base set .X1. makes'
+| its ##base-tree 000000000000 is not the tree that its base set 'X1' makes

@@ -78,8 +78,10 @@ static char **add_element(struct json *json, char **words) {
         add_pair(json, "--tarball", words[2]);
         json_key(json, "landed");
         json_bool(json, strcmp(words[3], "landed") == 0);
+        if (strcmp(words[4], "-") != 0)
+            add_pair(json, "--archived", words[4]);
         json_end(json);
-        return words + 4;
+        return words + 5;
     }
     if (strcmp(option, "--also") != 0)
         return add_member(json, words, strcmp(option, "--again") == 0);

@@ -124,6 +124,23 @@ static void a_set_that_did_not_land_can_be_a_base(void **state) {
                         sh("git -C clone rev-parse 'fix^{tree}'"));
 }
 
+static void a_base_set_is_found_in_the_archive(void **state) {
+    (void)state;
+    begin();
+    struct outcome outcome = land_packed(0, true);
+    assert_landed(&outcome);
+    sh("mkdir -p archive; cp '%s' archive/S1.tar", packed[0].path);
+    const struct set set = {.id = "S2"};
+    struct attempt attempt = {.set = &set, .tarball = packed[1].path};
+    attempt.bases[0].id = "S1";
+    attempt.bases[0].tarball = in_dir("packs/gone");
+    attempt.bases[0].landed = true;
+    attempt.bases[0].archived = in_dir("archive/S1.tar");
+    outcome = land(&attempt);
+    assert_landed(&outcome);
+    assert_string_equal(content("new"), "1\n2");
+}
+
 static void a_conflict_in_a_stack_names_path_and_set(void **state) {
     (void)state;
     begin();
@@ -235,6 +252,7 @@ int main(void) {
         cmocka_unit_test(a_set_lands_on_a_set_that_was_merged),
         cmocka_unit_test(the_base_is_rebuilt_after_a_gc),
         cmocka_unit_test(a_set_that_did_not_land_can_be_a_base),
+        cmocka_unit_test(a_base_set_is_found_in_the_archive),
         cmocka_unit_test(a_conflict_in_a_stack_names_path_and_set),
         cmocka_unit_test(a_wrong_base_tree_is_refused),
         cmocka_unit_test(a_base_set_that_is_not_known_is_refused),

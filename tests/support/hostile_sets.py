@@ -143,7 +143,9 @@ ATTACKS = {
     'two-movetypes': meta_of(HEAD.encode() + b'##movetype\nDC\n'),
     'other-movetype': Set().meta(kind='EM').add('lroot/a').done(),
     'strange-movetype': Set().meta(kind='XX').add('lroot/a').done(),
-    'no-target': meta_of(b'##movetype\nDC\n##files\na\n'),
+    'fine-no-target': Set().add(
+        'meta', b'##movetype\nDC\n##files\nno-target\n')
+    .add('lroot/no-target').done(),
     'unknown-target': Set().meta(target='elsewhere').add('lroot/a').done(),
     'strange-target': Set().meta(target='../../x').add('lroot/a').done(),
     'file-missing': Set().meta(['a', 'b']).add('lroot/a').done(),
@@ -157,6 +159,26 @@ ATTACKS = {
     'strange-dependency': Set().meta(more='##dependencies\n../x\n')
     .add('lroot/a').done(),
     'strange-base': Set().meta(more='##base\n--help\n').add('lroot/a').done(),
+    'strange-base-tree': Set().meta(
+        more='##dependencies\nC1\n##base-set\nC1\n##base-tree\n--help\n')
+    .add('lroot/a').done(),
+    'strange-base-set': Set().meta(
+        more='##dependencies\nC1\n##base-set\n../C1\n##base-tree\n'
+        + 40 * '0' + '\n').add('lroot/a').done(),
+    'base-set-alone': Set().meta(
+        more='##dependencies\nC1\n##base-set\nC1\n').add('lroot/a').done(),
+    'base-tree-alone': Set().meta(more='##base-tree\n' + 40 * '0' + '\n')
+    .add('lroot/a').done(),
+    'base-set-no-dependency': Set().meta(
+        more='##base-set\nC1\n##base-tree\n' + 40 * '0' + '\n')
+    .add('lroot/a').done(),
+    'base-set-itself': Set().meta(
+        more='##dependencies\nbase-set-itself\n##base-set\n'
+        'base-set-itself\n##base-tree\n' + 40 * '0' + '\n')
+    .add('lroot/a').done(),
+    'two-base-sets': Set().meta(
+        more='##dependencies\nC1\nC2\n##base-set\nC1\nC2\n##base-tree\n'
+        + 40 * '0' + '\n').add('lroot/a').done(),
     'strange-author': Set().meta(more='##author\nnobody\n').add('lroot/a')
     .done(),
     'strange-date': Set().meta(more='##date\nyesterday\n').add('lroot/a')

@@ -209,13 +209,16 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--approved-by", attempt->approved_by);
     for (size_t i = 0; i < COUNT(attempt->bases); i++) {
         const char *base_tarball = attempt->bases[i].tarball;
+        const char *archived = attempt->bases[i].archived;
         if (base_tarball == NULL)
             break;
         argv_add(argv, "--base", attempt->bases[i].id);
         argv_add(argv, NULL,
-                 sh("sha256sum <'%s' | cut -c1-64", base_tarball));
+                 sh("sha256sum <'%s' | cut -c1-64",
+                    archived != NULL ? archived : base_tarball));
         argv_add(argv, NULL, base_tarball);
         argv_add(argv, NULL, attempt->bases[i].landed ? "landed" : "not");
+        argv_add(argv, NULL, archived != NULL ? archived : "-");
     }
     for (const char *const *check = attempt->checks; *check != NULL;
          check += 2) {

@@ -44,6 +44,7 @@ struct attempt {
     struct {
         const char *id, *tarball;
         bool landed;
+        const char *archived; /* where the tarball is instead; or NULL */
     } bases[4]; /* of a stack */
     int64_t since_ns; /* 0 = now */
     bool probe;
