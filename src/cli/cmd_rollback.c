@@ -228,6 +228,13 @@ static void show_member(struct span line, struct arena *arena) {
                          call_line_flag(line, "by_file") ? " (same file)" : "");
 }
 
+/* What "COMMIT NOTE" says about members of which nothing is left; "" if there
+ * are none. */
+static const char *note_of(const struct land_status *status) {
+    const char *note = strchr(status->text, ' ');
+    return note != NULL ? note + 1 : "";
+}
+
 /* {"merges":"clean","detail":""}, or why they fail, as the line after the
  * members. */
 static void merges_json(const struct land_status *status) {
@@ -240,8 +247,8 @@ static void merges_json(const struct land_status *status) {
                        : status->reason[0] == '\0'  ? "failed"
                                                     : status->reason);
     json_key(&json, "detail");
-    json_span(&json,
-              status->verdict == LAND_DONE ? SPAN("") : span_of(status->text));
+    json_string(&json,
+                status->verdict == LAND_DONE ? note_of(status) : status->text);
     json_end(&json);
     (void)console_printf("%s\n", text_string(&out));
 }
@@ -250,7 +257,9 @@ static void show_merges(struct call *call, const struct land_status *status) {
     if (call_has(call, "json"))
         merges_json(status);
     else if (status->verdict == LAND_DONE)
-        (void)console_printf("the reverse merges are clean\n");
+        (void)console_printf("the reverse merges are clean%s%s\n",
+                             note_of(status)[0] != '\0' ? "; " : "",
+                             call_printable(note_of(status), &call->arena));
     else
         (void)console_printf("the reverse merges fail: %s%s%s\n",
                              status->reason,
@@ -383,8 +392,8 @@ int cmd_rollback(struct call *call) {
         status = console_error(&err);
     } else {
         (void)console_printf("%s\n", result.id);
-        console_note("rollback %s: %" PRId64 " reverted, %" PRId64
-                     " abandoned, %" PRId64 " stopped",
+        console_note("rollback %s is queued: %" PRId64 " to revert, %" PRId64
+                     " to abandon, %" PRId64 " to stop",
                      result.id, call_line_number(preview.summary, "reverts"),
                      call_line_number(preview.summary, "abandons"),
                      call_line_number(preview.summary, "stops"));

@@ -131,6 +131,14 @@ bool history_walk(struct git *git, const char *tip, history_visit *visit,
                 err);
 }
 
+bool history_walk_first_parent(struct git *git, const char *tip,
+                               history_visit *visit, void *ctx,
+                               struct err *err) {
+    return walk(git,
+                GIT_ARGS("rev-list", "--first-parent", "--header", tip, "--"),
+                visit, ctx, err);
+}
+
 bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,
                       char ret_oid[OID_BYTES], struct err *err) {

@@ -41,6 +41,11 @@ typedef bool history_visit(void *ctx, const struct history_commit *commit);
 bool history_walk(struct git *git, const char *tip, history_visit *visit,
                   void *ctx, struct err *err);
 
+/* The same for the first parents only: what the branch itself went through. */
+bool history_walk_first_parent(struct git *git, const char *tip,
+                               history_visit *visit, void *ctx,
+                               struct err *err);
+
 /* Finds the commit in `tip`'s history with these trailers, searching as far
  * back as `admitted`; "" = none. Clocks of other committers may be wrong, so
  * the search ends only after many consecutive commits older than that. */

@@ -92,7 +92,7 @@ static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
         !git_pipe_open(
             merge->git,
             GIT_ARGS("hash-object", "-w", "--no-filters", "--stdin-paths"),
-            GIT_PLAIN, hasher, err))
+            merge->is_scratch ? GIT_CARELESS : GIT_PLAIN, hasher, err))
         return false;
     do {
         fprintf(hasher->in, "%s\n", side_path(merge, OURS, &path));

@@ -21,6 +21,7 @@ struct path_merge {
     struct git *git; /* its work directory holds the files during a merge */
     struct git_pipe *objects; /* cat-file */
     struct git_pipe hasher;   /* opened at the first merged file */
+    bool is_scratch;          /* results need not be durable */
 };
 
 enum path_merged {

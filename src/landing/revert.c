@@ -46,8 +46,7 @@ static bool asked(const struct reverting *reverting) {
            child_stop_requested(reverting->stop) != 0;
 }
 
-/* False if a stop was requested or the time is over. */
-static bool go_on(struct reverting *reverting) {
+bool revert_go_on(struct reverting *reverting) {
     int64_t limit_s =
         reverting->start->timeout_s > 0 ? reverting->start->timeout_s : TIME_S;
     char text[80];
@@ -97,15 +96,26 @@ static bool chain_make(struct reverting *reverting, struct err *err) {
                        reverting->start->branch, reverting->git.dir);
     fprintf(reverting->account, "branch %s is at %s\n",
             reverting->start->branch, reverting->tip);
-    if (!revert_find(reverting, err))
+    text_reset(&reverting->note);
+    if (!revert_find(reverting, err) ||
+        !revert_replay_make(reverting, &reverting->replay, err))
         return false;
     for (size_t i = 0; i < reverting->steps->count; i++) {
         if (reverting->steps->p[i].of[0] == '\0')
             continue;
-        if (!go_on(reverting) || !revert_one(reverting, i, err))
+        if (!revert_go_on(reverting) || !revert_one(reverting, i, err))
             return false;
     }
     return true;
+}
+
+/* "COMMIT NOTE" */
+static bool finish_done(struct reverting *reverting) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, reverting->at);
+    if (reverting->note.len > 0)
+        text_addf(&text, " %s", text_string(&reverting->note));
+    return revert_finish(reverting, LAND_DONE, "", text_span(&text));
 }
 
 /* *ret_lost: the branch was moved, start again. */
@@ -116,7 +126,7 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     if (strcmp(reverting->at, reverting->tip) == 0)
         return revert_finish(reverting, LAND_DONE, "", SPAN(""));
     if (start->preview)
-        return revert_finish(reverting, LAND_DONE, "", span_of(reverting->at));
+        return finish_done(reverting);
     text_addf(&message, "pointsman: roll back by %s", start->id);
     if (!ref_move(&reverting->git, reverting->work.parent, start->branch,
                   reverting->tip, reverting->at, text_string(&message), &moved,
@@ -128,8 +138,7 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     if (moved == REF_LOST)
         fprintf(reverting->account, "somebody moved %s meanwhile\n",
                 start->branch);
-    return moved == REF_LOST ||
-           revert_finish(reverting, LAND_DONE, "", span_of(reverting->at));
+    return moved == REF_LOST || finish_done(reverting);
 }
 
 static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
@@ -157,7 +166,7 @@ static bool try_all(struct reverting *reverting, struct err *err) {
         bool lost = false;
         if (i > 0 && !probe(reverting, err))
             return false;
-        if (!chain_make(reverting, err) || !go_on(reverting) ||
+        if (!chain_make(reverting, err) || !revert_go_on(reverting) ||
             !move(reverting, &lost, err))
             return false;
     }
@@ -185,7 +194,7 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
         *err = locked;
         return false;
     }
-    return go_on(reverting) && try_all(reverting, err);
+    return revert_go_on(reverting) && try_all(reverting, err);
 }
 
 void revert_run(const struct revert_start *start, struct child_stop *stop,
@@ -202,6 +211,8 @@ void revert_run(const struct revert_start *start, struct child_stop *stop,
     if (land_work_open(&reverting.work, start->work, &err))
         (void)(start->command != NULL ? revert_by_command(&reverting, &err)
                                       : revert_on_git(&reverting, &err));
+    revert_replay_clear(&reverting.replay);
+    text_clear(&reverting.note);
     trees_drop(&reverting.trees);
     git_close(&reverting.git);
     land_work_close(&reverting.work);

@@ -2,10 +2,11 @@
  * `pointsman revert`, started by the guard like `land` (doc/design/rollback.md,
  * R3, R8, R9). `rollback --preview` calls revert_run itself.
  *
- * On a git branch it finds each member's commits by their trailers, reverts
- * them newest first, one commit each on top of the other, in the bare
- * repository without a work tree, and moves the branch once, by
- * compare-and-swap: all members are reverted or none is. If the target is a
+ * On a git branch it finds each member's commits by their trailers, replays the
+ * members' paths without them (landing/revert_replay.h), makes one commit each
+ * on top of the other, newest first, in the bare repository without a work
+ * tree, and moves the branch once, by compare-and-swap: all members are
+ * reverted or none is. If the target is a
  * command, its `revert` command runs for each member in the order given.
  *
  * A commit of a rollback has CS-Id, CS-Sum and CS-Class of the RB, RB-Id (the
@@ -20,8 +21,9 @@
  * Its output is a report for people. The result is one last line on the
  * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:
  *
- *     done COMMIT             the branch's new tip
- *     done                    no member had anything left to revert; or the
+ *     done COMMIT [NOTE]      the branch's new tip; NOTE names the members of
+ *                             which nothing was left, and who had removed it
+ *     done                    all members were rolled back already; or the
  *                             revert commands did it
  *     already-landed COMMIT   this rollback is on the branch already
  *     landed COMMIT           answers --probe: the newest of its commits

@@ -4,12 +4,13 @@
 
 #include "landing/land_work.h"
 #include "landing/revert.h"
+#include "landing/revert_replay.h"
 #include "landing/tree.h"
 
 enum revert_result {
     REVERT_UNTRIED,  /* the attempt ended before this step */
     REVERT_MADE,     /* reverted; in a preview: can be reverted */
-    REVERT_EMPTY,    /* reverting it would change nothing */
+    REVERT_EMPTY,    /* nothing of it is left; its commit changes nothing */
     REVERT_OUT,      /* already reverted: nothing was done */
     REVERT_CONFLICT, /* this step has a conflict */
     REVERT_ABSENT,   /* its commit is not on the branch */
@@ -24,6 +25,8 @@ struct revert_step {
     enum revert_result result;
     char of[OID_BYTES];     /* the commit to revert; "" = none */
     char commit[OID_BYTES]; /* the commit that reverts it; "" = none */
+    bool is_moot; /* an earlier step of this rollback has done the same */
+    struct span effects; /* of its lines, as the replay found; empty: all */
 };
 
 struct revert_steps {
@@ -44,6 +47,8 @@ struct reverting {
     struct land_work work;
     struct git git;
     struct trees trees;
+    struct replay replay;
+    struct text note; /* what was found empty, and who had removed it */
     char tip[OID_BYTES], tip_tree[OID_BYTES]; /* the branch */
     char at[OID_BYTES], at_tree[OID_BYTES]; /* the chain of reverts on top of it
                                              */
@@ -54,6 +59,33 @@ bool revert_finish(struct reverting *reverting, enum land_verdict verdict,
 struct revert_step *revert_step_add(struct revert_steps *steps,
                                     const struct revert_member *member,
                                     enum revert_result result, const char *of);
+
+/* False, with the attempt finished, if a stop was requested or the time is
+ * over. */
+bool revert_go_on(struct reverting *reverting);
+
+/* The sets and pushes that prevent a rollback; zero it and set `steps`. */
+struct revert_culprits {
+    const struct revert_steps *steps;
+    struct text names; /* " C9 C12": sets that could be rolled back too */
+    struct text said;  /* "C9 (done), commit 0123456789ab by Ann" */
+    size_t count;
+};
+void revert_culprits_clear(struct revert_culprits *culprits);
+/* A history_visit; false: no more of them will be named. Commits that are
+ * reverted are ignored. */
+bool revert_culprit_add(void *ctx, const struct history_commit *commit);
+/* Appends the sentence about this path. */
+void revert_culprits_say(const struct revert_culprits *culprits,
+                         struct span path, struct text *why);
+
+/* Appends the lines Reverts-CS and Restores-CS of the commit that undoes
+ * `commit` for this step. */
+void revert_effects(const struct revert_step *step,
+                    const struct history_commit *commit, struct text *out);
+/* ":MODE MODE OID OID STATUS": the entries before and after. */
+bool revert_entry_parse(struct span head, struct tree_entry *ret_before,
+                        struct tree_entry *ret_after);
 
 /* Finds the commits to revert: adds all steps, newest first (revert_find.c). */
 bool revert_find(struct reverting *reverting, struct err *err);

@@ -1,6 +1,10 @@
-/* Reverts one commit on top of those reverted so far: each path that it changed
- * is merged separately from that commit (base), the chain (ours) and its parent
- * (theirs); see landing/path_merge.h. No other path changes. */
+/* Reverts one commit on top of those reverted so far. A path gets the content
+ * of the replay (revert_replay.h) with the last commit that reverts it. Until
+ * then it is merged from that commit (base), the chain (ours) and its parent
+ * (theirs), or stays as it is if that merge conflicts: these commits in between
+ * are for readers of the history, the branch never stands at one. Without a
+ * replay that merge is all there is, and a conflict ends the rollback. No other
+ * path changes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,13 +69,6 @@ static bool bad_read(struct reverting *reverting, const char *oid,
 
 /* ---- conflicts ----------------------------------------------------------- */
 
-struct culprits {
-    const struct revert_steps *steps;
-    struct text names; /* " C9 C12": sets that could be rolled back too */
-    struct text said;  /* "C9 (done), commit 0123456789ab by Ann" */
-    size_t count;
-};
-
 static bool is_among(const struct revert_steps *steps, const char *oid) {
     for (size_t i = 0; i < steps->count; i++)
         if (strcmp(steps->p[i].of, oid) == 0)
@@ -79,8 +76,13 @@ static bool is_among(const struct revert_steps *steps, const char *oid) {
     return false;
 }
 
-static bool culprit_add(void *ctx, const struct history_commit *commit) {
-    struct culprits *culprits = ctx;
+void revert_culprits_clear(struct revert_culprits *culprits) {
+    text_clear(&culprits->said);
+    text_clear(&culprits->names);
+}
+
+bool revert_culprit_add(void *ctx, const struct history_commit *commit) {
+    struct revert_culprits *culprits = ctx;
     if (is_among(culprits->steps, commit->oid))
         return true;
     if (culprits->count++ > 0)
@@ -94,26 +96,31 @@ static bool culprit_add(void *ctx, const struct history_commit *commit) {
     return culprits->count < SETS_NAMED;
 }
 
-static bool conflict_say(struct reverting *reverting, const char *of,
-                         struct span path, struct text *why, struct err *err) {
-    struct culprits culprits = {.steps = reverting->steps};
-    bool ok = history_changers(&reverting->git, of, reverting->tip, path,
-                               culprit_add, &culprits, err);
+void revert_culprits_say(const struct revert_culprits *culprits,
+                         struct span path, struct text *why) {
     text_adds(why, why->len > 0 ? "; " : "");
     word_quote(path, why);
-    if (culprits.count == 0)
+    if (culprits->count == 0)
         text_adds(why, " cannot be merged, revert by hand");
     else
-        text_addf(why, " was also changed by %s, ",
-                  text_string(&culprits.said));
-    if (culprits.names.len > 0)
-        text_addf(why, "add%s to the rollback or revert by hand",
-                  text_string(&culprits.names));
-    else if (culprits.count > 0)
+        text_addf(why, " was also changed by %.*s, ", (int)culprits->said.len,
+                  culprits->said.p);
+    if (culprits->names.len > 0)
+        text_addf(why, "add%.*s to the rollback or revert by hand",
+                  (int)culprits->names.len, culprits->names.p);
+    else if (culprits->count > 0)
         text_adds(why, "revert by hand");
-    text_clear(&culprits.said);
-    text_clear(&culprits.names);
-    return ok;
+}
+
+static bool conflict_say(struct reverting *reverting, const char *of,
+                         struct span path, struct text *why, struct err *err) {
+    CLEANUP(revert_culprits_clear)
+    struct revert_culprits culprits = {.steps = reverting->steps};
+    if (!history_changers(&reverting->git, of, reverting->tip, path,
+                          revert_culprit_add, &culprits, err))
+        return false;
+    revert_culprits_say(&culprits, path, why);
+    return true;
 }
 
 /* `paths`: each followed by a NUL. */
@@ -171,9 +178,9 @@ static void conflict_add(struct edits *edits, struct span path) {
     text_addc(&edits->conflicts, '\0');
 }
 
-/* ":MODE MODE OID OID STATUS": before and after. */
-static bool entry_parse(struct span head, struct tree_entry *ret_before,
+bool revert_entry_parse(struct span head, struct tree_entry *ret_before,
                         struct tree_entry *ret_after) {
+    *ret_before = *ret_after = (struct tree_entry){0};
     char line[256];
     if (head.len >= sizeof line)
         return false;
@@ -182,36 +189,97 @@ static bool entry_parse(struct span head, struct tree_entry *ret_before,
                   ret_before->oid, ret_after->oid) == 4;
 }
 
-/* Merges each path of the raw differences. */
-static bool edits_make(struct reverting *reverting, struct span raw,
-                       struct edits *edits, struct err *err) {
+/* What a step finds. */
+struct taken {
+    bool left; /* there is something to revert */
+    const struct history_commit *removers[SETS_NAMED];
+    size_t count;
+};
+
+static void taken_note(struct taken *taken, const struct replay_path *path) {
+    if (!path_entry_same(&path->before, &path->after)) {
+        taken->left = true;
+        return;
+    }
+    for (size_t i = 0; i < taken->count; i++)
+        if (taken->removers[i] == path->remover)
+            return;
+    if (path->remover != NULL && taken->count < SETS_NAMED)
+        taken->removers[taken->count++] = path->remover;
+}
+
+/* One path that the commit changed. */
+static bool path_take_out(struct reverting *reverting, size_t i,
+                          struct path_merge *merge,
+                          const struct tree_entry *before,
+                          const struct tree_entry *after, struct span path,
+                          struct edits *edits, struct taken *taken,
+                          struct err *err) {
+    const struct replay_path *replayed =
+        revert_replay_path_find(&reverting->replay, path);
+    struct tree_entry now, merged;
+    enum path_merged result;
+    if (replayed != NULL)
+        taken_note(taken, replayed);
+    if (reverting->replay.is_possible &&
+        (replayed == NULL || replayed->last == i))
+        return true; /* not affected, or done with the others of this step */
+    if (!tree_find(&reverting->trees, reverting->at_tree, path, &now, err) ||
+        !path_merge(merge, after, &now, before, &merged, &result, err))
+        return false;
+    if (result == PATH_CLEAN && !path_entry_same(&merged, &now))
+        edit_add(edits, path, &merged);
+    else if (result != PATH_CLEAN && replayed == NULL)
+        conflict_add(edits, path);
+    return true;
+}
+
+/* The paths that get their final content with this step. */
+static bool edits_final(struct reverting *reverting, size_t i,
+                        struct edits *edits, struct err *err) {
+    const struct replay *replay = &reverting->replay;
+    for (size_t k = 0; k < replay->count; k++) {
+        const struct replay_path *path = replay->paths[k];
+        struct tree_entry now;
+        if (path->last != i)
+            continue;
+        if (!tree_find(&reverting->trees, reverting->at_tree, path->path, &now,
+                       err))
+            return false;
+        bool is_absent =
+            path->after.mode == 0 && (now.mode == 0 || now.mode == MODE_TREE);
+        if (!is_absent && !path_entry_same(&path->after, &now))
+            edit_add(edits, path->path, &path->after);
+    }
+    return true;
+}
+
+static bool edits_make(struct reverting *reverting, size_t i, struct span raw,
+                       struct edits *edits, struct taken *taken,
+                       struct err *err) {
+    CLEANUP(path_merge_clear)
     struct path_merge merge = {.git = &reverting->git,
                                .objects = &reverting->trees.objects};
     struct span head, path;
-    bool ok = true;
-    while (ok && span_cut(&raw, '\0', &head) && head.len > 0) {
-        struct tree_entry before = {0}, after = {0}, now, merged;
-        enum path_merged result;
-        if (!span_cut(&raw, '\0', &path) || !entry_parse(head, &before, &after))
-            ok = err_set(err, ERR_INTERNAL,
-                         "cannot read what git diff-tree prints");
-        else if (!tree_find(&reverting->trees, reverting->at_tree, path, &now,
-                            err) ||
-                 !path_merge(&merge, &after, &now, &before, &merged, &result,
-                             err))
-            ok = false;
-        else if (result != PATH_CLEAN)
-            conflict_add(edits, path);
-        else if (!path_entry_same(&merged, &now))
-            edit_add(edits, path, &merged);
+    while (span_cut(&raw, '\0', &head) && head.len > 0) {
+        struct tree_entry before, after;
+        if (!span_cut(&raw, '\0', &path) ||
+            !revert_entry_parse(head, &before, &after))
+            return err_set(err, ERR_INTERNAL,
+                           "cannot read what git diff-tree prints");
+        if (!path_take_out(reverting, i, &merge, &before, &after, path, edits,
+                           taken, err))
+            return false;
     }
-    path_merge_clear(&merge);
-    return ok;
+    return edits_final(reverting, i, edits, err);
 }
 
-/* A path that does not fit the tree any more is a conflict too. */
-static bool edits_apply(struct reverting *reverting, struct edits *edits,
-                        char ret_tree[OID_BYTES], struct err *err) {
+/* A path that does not fit the tree any more is a conflict too, unless a later
+ * step can still make it fit. */
+static bool edits_apply(struct reverting *reverting, size_t i,
+                        struct edits *edits, char ret_tree[OID_BYTES],
+                        struct err *err) {
+    struct replay *replay = &reverting->replay;
     bool fits;
     memcpy(ret_tree, reverting->at_tree, OID_BYTES);
     if (edits->count == 0)
@@ -220,35 +288,43 @@ static bool edits_apply(struct reverting *reverting, struct edits *edits,
     qsort(edits->p, edits->count, sizeof *edits->p, edit_compare);
     bool ok = tree_apply(&reverting->trees, reverting->at_tree, edits->p,
                          edits->count, false, clashes, ret_tree, &fits, err);
-    for (size_t i = 0; ok && !fits && i < edits->count; i++)
-        if (clashes[i] != TREE_FITS)
-            conflict_add(edits, edits->p[i].path);
+    if (ok && !fits && replay->is_possible && i < replay->last_step) {
+        memcpy(ret_tree, reverting->at_tree, OID_BYTES);
+        for (size_t k = 0; k < replay->count; k++)
+            if (replay->paths[k]->last == i)
+                replay->paths[k]->last = replay->last_step;
+        fits = true;
+    }
+    for (size_t k = 0; ok && !fits && k < edits->count; k++)
+        if (clashes[k] != TREE_FITS)
+            conflict_add(edits, edits->p[k].path);
     free(clashes);
     return ok;
 }
 
-static bool take_out(struct reverting *reverting, struct revert_step *step,
+static bool take_out(struct reverting *reverting, size_t i,
                      const struct bad *bad, char ret_tree[OID_BYTES],
-                     struct err *err) {
+                     struct taken *taken, struct err *err) {
     CLEANUP(text_clear) struct text raw = TEXT_INIT;
     CLEANUP(edits_clear) struct edits edits = {0};
     if (!git_run(&reverting->git,
                  GIT_ARGS("diff-tree", "-r", "-z", "--no-renames",
                           "--full-index", bad->parent_tree, bad->commit.tree),
                  GIT_PLAIN, SPAN(""), &raw, NULL, err) ||
-        !edits_make(reverting, text_span(&raw), &edits, err))
+        !edits_make(reverting, i, text_span(&raw), &edits, taken, err))
         return false;
     if (edits.conflicts.len == 0 &&
-        !edits_apply(reverting, &edits, ret_tree, err))
+        !edits_apply(reverting, i, &edits, ret_tree, err))
         return false;
     return edits.conflicts.len == 0 ||
-           conflict(reverting, step, text_span(&edits.conflicts), err);
+           conflict(reverting, &reverting->steps->p[i],
+                    text_span(&edits.conflicts), err);
 }
 
 /* ---- its commit ---------------------------------------------------------- */
 
 static void message_make(const struct reverting *reverting,
-                         const struct bad *bad, struct text *out) {
+                         const struct bad *bad, bool left, struct text *out) {
     struct span subject = bad->commit.subject;
     const char *because = reverting->start->because;
     if (span_starts(subject, "Revert \""))
@@ -258,7 +334,8 @@ static void message_make(const struct reverting *reverting,
     else
         text_addf(out, "Revert \"%.*s\"", (int)subject.len,
                   subject.len > 0 ? subject.p : "");
-    text_addf(out, "\n\nThis reverts commit %s.\n", bad->commit.oid);
+    text_addf(out, "\n\nThis reverts commit %s%s.\n", bad->commit.oid,
+              left ? "" : ", of which nothing was left");
     if (because != NULL && because[0] != '\0')
         text_addf(out, "\n%s\n", because);
 }
@@ -266,14 +343,11 @@ static void message_make(const struct reverting *reverting,
 /* The commit is the member's own: all its lines turn. Or a rollback's that
  * restored the member, and stays in force: what stands below the member does.
  */
-static void trailers_make(const struct reverting *reverting,
-                          const struct revert_step *step, const struct bad *bad,
-                          struct text *out) {
-    const struct history_commit *commit = &bad->commit;
+void revert_effects(const struct revert_step *step,
+                    const struct history_commit *commit, struct text *out) {
     struct span rest = commit->trailers, id;
     bool below = span_is(commit->csid, step->member->id), in;
-    text_addf(out, "RB-Id: %s\nReverts-CS: %s\n", reverting->start->id,
-              step->member->id);
+    text_addf(out, "Reverts-CS: %s\n", step->member->id);
     while (history_effect(&rest, &in, &id)) {
         if (below)
             text_addf(out, "%s-CS: %.*s\n", in ? "Reverts" : "Restores",
@@ -283,15 +357,19 @@ static void trailers_make(const struct reverting *reverting,
 }
 
 static bool commit_make(struct reverting *reverting, struct revert_step *step,
-                        const struct bad *bad, const char *tree,
+                        const struct bad *bad, bool left, const char *tree,
                         struct err *err) {
     const struct revert_start *start = reverting->start;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     CLEANUP(text_clear) struct text more = TEXT_INIT;
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     struct wall now = clock_wall();
-    message_make(reverting, bad, &message);
-    trailers_make(reverting, step, bad, &more);
+    message_make(reverting, bad, left, &message);
+    text_addf(&more, "RB-Id: %s\n", start->id);
+    if (step->effects.len > 0)
+        text_addspan(&more, step->effects);
+    else
+        revert_effects(step, &bad->commit, &more);
     struct commit_draft draft = {.tree = tree,
                                  .parent = reverting->at,
                                  .author = span_of(start->submitter),
@@ -311,24 +389,52 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
                        GIT_PLAIN, text_span(&object), step->commit, err);
 }
 
+/* "nothing of C1 is left to revert: C2 removed it; to undo that too, roll back
+ * C2" */
+static void note_empty(struct reverting *reverting,
+                       const struct revert_step *step,
+                       const struct taken *taken) {
+    struct text *note = &reverting->note;
+    CLEANUP(text_clear) struct text sets = TEXT_INIT;
+    if (note->len > 0)
+        text_adds(note, "; ");
+    size_t begin = note->len;
+    text_addf(note, "nothing of %s is left to revert", step->member->id);
+    for (size_t i = 0; i < taken->count; i++) {
+        const struct history_commit *remover = taken->removers[i];
+        text_adds(note, i == 0 ? ": " : ", ");
+        history_who(remover, note);
+        if (remover->csid.len > 0)
+            text_addf(&sets, " %.*s", (int)remover->csid.len, remover->csid.p);
+    }
+    if (taken->count > 0)
+        text_adds(note, " removed it");
+    if (sets.len > 0)
+        text_addf(note, "; to undo that too, roll back%s", text_string(&sets));
+    fprintf(reverting->account, "%s\n", text_string(note) + begin);
+}
+
 bool revert_one(struct reverting *reverting, size_t i, struct err *err) {
     struct revert_step *step = &reverting->steps->p[i];
     CLEANUP(bad_clear) struct bad bad = {0};
+    struct taken taken = {0};
     char tree[OID_BYTES];
     if (!bad_read(reverting, step->of, &bad, err) ||
-        !take_out(reverting, step, &bad, tree, err))
+        !take_out(reverting, i, &bad, tree, &taken, err))
         return false;
-    if (strcmp(tree, reverting->at_tree) == 0) {
-        fprintf(reverting->account, "%s: nothing of %.12s is left\n",
-                step->member->id, step->of);
+    bool same = strcmp(tree, reverting->at_tree) == 0;
+    taken.left = taken.left || !same;
+    if (same && step->is_moot) {
         step->result = REVERT_EMPTY;
         return true;
     }
-    if (!commit_make(reverting, step, &bad, tree, err))
+    if (!taken.left)
+        note_empty(reverting, step, &taken);
+    if (!commit_make(reverting, step, &bad, taken.left, tree, err))
         return false;
     fprintf(reverting->account, "%s: %.12s reverts %.12s\n", step->member->id,
             step->commit, step->of);
-    step->result = REVERT_MADE;
+    step->result = taken.left ? REVERT_MADE : REVERT_EMPTY;
     memcpy(reverting->at, step->commit, OID_BYTES);
     memcpy(reverting->at_tree, tree, OID_BYTES);
     return true;

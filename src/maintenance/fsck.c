@@ -9,7 +9,6 @@
 #include "os/dir.h"
 #include "os/sum.h"
 #include "maintenance/fsck_report.h"
-#include "maintenance/target_check.h"
 #include "changes/placement.h"
 #include "changes/prune.h"
 #include "changes/set_log.h"
@@ -223,23 +222,6 @@ static bool look_for_owner(void *ctx, struct span entry) {
     return true;
 }
 
-/* ---- targets ---------------------------------------------------------- */
-
-static void on_target_problem(void *ctx, const char *sentence) {
-    fsck_problem(ctx, "%s", sentence);
-}
-
-static bool check_targets(struct base *base, struct fsck_report *report,
-                          struct err *err) {
-    const struct config *config = &base->config;
-    for (size_t i = 0; i < config->target_count; i++)
-        if (config->targets[i].git.len > 0 &&
-            !target_check(base, &config->targets[i], on_target_problem, report,
-                          err))
-            return false;
-    return true;
-}
-
 bool fsck_check(struct base *base, struct fsck_report *report,
                 struct err *err) {
     struct err why = {0};
@@ -255,5 +237,5 @@ bool fsck_check(struct base *base, struct fsck_report *report,
         if (!dir_each(base->dirs[state], look_for_owner, &looking, err))
             return false;
     }
-    return check_targets(base, report, err);
+    return true;
 }

@@ -112,3 +112,32 @@ $ pointsman rollback
 $ pointsman rollback --closure all C1
 ! pointsman: 'closure' is deps or deps+files, not 'all'
 = 64
+# D2 removed the text of D1: a rollback of D1 finds nothing, and says so.
+$ sh make D1 d first && pointsman daemon all --until-idle
+| D1
+$ sh make D2 d second && pointsman daemon all --until-idle
+| D2
+$ git -C project.git show main:d
+| second
+$ sh make D3 e first && pointsman daemon all --until-idle
+| D3
+$ sed -i 's/echo .*; *git add/true; git add/; s/echo "$3" >$2 && git add $2/git rm -q $2/' make && sh make D4 e - && pointsman daemon all --until-idle
+| D4
+$ pointsman rollback --preview D3
+| D3  done, is reverted
+| 1 reverted, 0 abandoned, 0 stopped, 1 files
+| the reverse merges are clean; nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4
+$ pointsman rollback --preview --json D3 | tail -1
+| {"merges":"clean","detail":"nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4"}
+$ pointsman -q rollback D3
+| <R9>
+$ pointsman daemon all --until-idle
+$ pointsman why <R9>
+| ...nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4
+$ pointsman history <R9> | grep -c 'nothing of D3 is left to revert: D4 removed it'
+| 1
+# Rolling D4 back as well does not bring the file of D3 back.
+$ pointsman -q rollback D4
+| <R10>
+$ pointsman daemon all --until-idle && pointsman wait <R10>
+$ git -C project.git ls-tree --name-only main e

@@ -187,12 +187,16 @@ rolling_back_a_restored_rollback_touches_nothing_else(void **state) {
     assert_begins(on_git("R1", "C1"), "done ");
     assert_begins(on_git("R2", "R1"), "done ");
     assert_begins(on_git("R3", "R2"), "done ");
-    assert_begins(on_git("R4", "R1"), "done ");
+    const char *line = on_git("R4", "R1");
+    assert_begins(line, "done ");
     assert_string_equal(content("f"), "one");
     assert_string_equal(trailers("main"),
                         "CS-Id: R4 RB-Id: R4 Reverts-CS: R1 Restores-CS: C1");
     /* R3 has no effect left; C1 can be rolled back again. */
-    assert_string_equal(on_git("R5", "R3"), "done");
+    line = on_git("R5", "R3");
+    assert_contains(line, " nothing of R3 is left to revert");
+    assert_string_equal(trailers("main"),
+                        "CS-Id: R5 RB-Id: R5 Reverts-CS: R3 Restores-CS: R2");
     assert_string_equal(content("f"), "one");
     assert_begins(on_git("R6", "C1"), "done ");
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
@@ -211,14 +215,73 @@ static void a_set_already_rolled_back_is_only_noted(void **state) {
     const char *before = tip();
     assert_string_equal(on_git("R3", "C1 C2"), "done");
     assert_string_equal(tip(), before);
-    /* A change that was removed by hand needs no revert. */
+}
+
+/* The branch says so: an empty commit puts the set out of effect. */
+static void a_set_of_which_nothing_is_left_is_reported(void **state) {
+    (void)state;
+    landing_begin();
     put("C3", "f", "three\n");
     sh("cd clone; git pull -q origin main; git revert --no-edit HEAD "
        ">/dev/null; git push -q origin main");
-    before = tip();
-    assert_string_equal(on_git("R4", "C3"), "done");
-    assert_contains(sh("cat account"), "nothing of");
-    assert_string_equal(tip(), before);
+    const char *line = on_git("R4", "C3");
+    assert_begins(line, "done ");
+    assert_contains(line, " nothing of C3 is left to revert: commit ");
+    assert_contains(line, " by Ann removed it");
+    assert_contains(sh("cat account"), "nothing of C3");
+    assert_string_equal(sh("git -C target.git diff main main~1"), "");
+    assert_string_equal(trailers("main"), "CS-Id: R4 RB-Id: R4 Reverts-CS: C3");
+    assert_nothing_left();
+}
+
+static void text_of_a_set_rolled_back_stays_away(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "1\n2\n3\n4\n5\n6\n7\nC1\n");
+    put("C2", "f", "zero\n1\n2\n3\n4\n5\n6\n7\n");
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "done ");
+    assert_contains(line, " nothing of C1 is left to revert: C2 removed it; "
+                          "to undo that too, roll back C2");
+    assert_string_equal(content("f"), "zero\n1\n2\n3\n4\n5\n6\n7");
+    /* A reverse merge of C2 would bring back the line of C1. */
+    assert_begins(on_git("R2", "C2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    /* The rollbacks can be rolled back in any order. */
+    assert_begins(on_git("R3", "R1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nC1");
+    assert_begins(on_git("R4", "R2"), "done ");
+    assert_string_equal(content("f"), "zero\n1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
+/* C3 puts the line that C1 had put and C2 had removed: it is C3's. */
+static void text_that_a_later_set_put_again_stays(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    put("C2", "f", "1\n2\n3\n4\n5\n6\n7\n");
+    put("C3", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_begins(on_git("R2", "C3"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
+static void all_sets_in_the_way_are_named(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "f", "two\n");
+    put("C3", "g", "three\n");
+    put("C4", "f", "four\n");
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "failed rb-conflict C1 cannot be rolled back: f was "
+                        "also changed by C2 (done), C4 (done), add C2 C4 to ");
+    assert_begins(on_git("R1", "C1 C2 C4"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
 }
 
 static void a_missing_commit_fails_the_rollback(void **state) {
@@ -546,6 +609,10 @@ int main(void) {
         cmocka_unit_test(a_rollback_of_a_rollback_restores_the_sets),
         cmocka_unit_test(rolling_back_a_restored_rollback_touches_nothing_else),
         cmocka_unit_test(a_set_already_rolled_back_is_only_noted),
+        cmocka_unit_test(a_set_of_which_nothing_is_left_is_reported),
+        cmocka_unit_test(text_of_a_set_rolled_back_stays_away),
+        cmocka_unit_test(text_that_a_later_set_put_again_stays),
+        cmocka_unit_test(all_sets_in_the_way_are_named),
         cmocka_unit_test(a_missing_commit_fails_the_rollback),
         cmocka_unit_test(trailers_in_a_message_are_not_trusted),
         cmocka_unit_test(a_rollback_waits_for_its_branch),

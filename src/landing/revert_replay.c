@@ -1,0 +1,482 @@
+#include "landing/revert_replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "landing/path_merge.h"
+#include "landing/revert_parts.h"
+
+enum { NO_STEP = -1, PATHS_NAMED = 10 };
+
+/* A commit of the branch since the replay's beginning. */
+struct landed {
+    struct history_commit commit; /* its spans lie in the arena */
+    bool by_rollback;
+    bool was_out, is_out; /* not in effect: before and after this rollback */
+    long step;            /* the last one that reverts it */
+};
+
+/* A set that these commits name. */
+struct named {
+    bool is_known;
+    bool was_in, in;           /* in effect: before and after this rollback */
+    bool is_sought, is_landed; /* sought: its own commit is needed */
+};
+
+struct replay_change {
+    const struct landed *by;
+    struct tree_entry before, after;
+};
+
+struct replaying {
+    struct reverting *reverting;
+    struct replay *replay;
+    /* Writes merged files apart from the repository: all but the last of each
+     * path are of no further use, and syncing them takes most of the time. */
+    struct git scratch;
+    struct git_pipe objects; /* cat-file of `scratch` */
+    struct landed **landed;  /* newest first */
+    size_t count, cap;
+    struct map by_oid, named;
+    size_t open; /* sets sought and steps whose commits were not met yet */
+};
+
+/* ---- the commits --------------------------------------------------------- */
+
+static struct named *named_get(struct replaying *replaying, struct span id) {
+    struct named *named = map_get(&replaying->named, id);
+    if (named != NULL)
+        return named;
+    named = arena_alloc(&replaying->replay->arena, sizeof *named);
+    *named = (struct named){0};
+    (void)map_put(&replaying->named, id, named);
+    return named;
+}
+
+static void named_note(struct named *named, bool in) {
+    if (!named->is_known)
+        named->in = in; /* the newest commit decides */
+    named->is_known = true;
+}
+
+/* A set whose state changed since needs to be replayed as well, from its own
+ * commit on. */
+static void seek_named(struct replaying *replaying,
+                       const struct history_commit *commit) {
+    struct span rest = commit->trailers, id;
+    bool in;
+    while (history_effect(&rest, &in, &id)) {
+        struct named *named = named_get(replaying, id);
+        named_note(named, in);
+        replaying->open += !named->is_sought && !named->is_landed;
+        named->is_sought = true;
+    }
+}
+
+static void note_own(struct replaying *replaying,
+                     const struct history_commit *commit) {
+    struct named *named = named_get(replaying, commit->csid);
+    named_note(named, true);
+    replaying->open -= named->is_sought && !named->is_landed;
+    named->is_landed = true;
+}
+
+static struct landed *landed_add(struct replaying *replaying,
+                                 const struct history_commit *commit) {
+    struct arena *arena = &replaying->replay->arena;
+    struct landed *landed = arena_alloc(arena, sizeof *landed);
+    struct span rest = commit->trailers, id;
+    *landed = (struct landed){.commit = *commit, .step = NO_STEP};
+    landed->by_rollback = history_trailer(&rest, "RB-Id", &id);
+    landed->commit.author = arena_span(arena, commit->author);
+    landed->commit.subject = SPAN("");
+    landed->commit.csid = arena_span(arena, commit->csid);
+    landed->commit.sum = arena_span(arena, commit->sum);
+    landed->commit.trailers =
+        landed->by_rollback ? arena_span(arena, commit->trailers) : SPAN("");
+    if (replaying->count == replaying->cap) {
+        replaying->cap = replaying->cap > 0 ? 2 * replaying->cap : 64;
+        replaying->landed = mem_grow(replaying->landed, replaying->cap,
+                                     sizeof(struct landed *));
+    }
+    replaying->landed[replaying->count++] = landed;
+    (void)map_put(&replaying->by_oid, span_of(landed->commit.oid), landed);
+    return landed;
+}
+
+static bool visit(void *ctx, const struct history_commit *commit) {
+    struct replaying *replaying = ctx;
+    const struct revert_steps *steps = replaying->reverting->steps;
+    struct landed *landed = landed_add(replaying, commit);
+    if (landed->by_rollback)
+        seek_named(replaying, commit);
+    if (commit->csid.len > 0)
+        note_own(replaying, commit);
+    for (size_t i = 0; i < steps->count; i++) {
+        if (strcmp(steps->p[i].of, commit->oid) != 0)
+            continue;
+        landed->step = (long)i;
+        replaying->open--;
+    }
+    return replaying->open > 0;
+}
+
+/* The lines of this step's commit. They end above a set that is already in the
+ * state that the line would give it: another rollback is responsible for that
+ * set, and for those below. */
+static void effects_make(struct replaying *replaying, struct revert_step *step,
+                         const struct landed *landed) {
+    CLEANUP(text_clear) struct text all = TEXT_INIT;
+    size_t kept = 0;
+    bool changes = false;
+    revert_effects(step, &landed->commit, &all);
+    struct span rest = text_span(&all), line, word;
+    while (span_cut(&rest, '\n', &line) && span_cut(&line, ':', &word)) {
+        struct named *named = named_get(replaying, span_trim(line));
+        bool in = span_is(word, "Restores-CS");
+        if (kept > 0 && named->was_in == in)
+            break;
+        changes = changes || named->in != in;
+        named->in = in;
+        kept = all.len - rest.len;
+    }
+    step->effects = arena_span(&replaying->replay->arena,
+                               span_make(text_string(&all), kept));
+    step->is_moot = !changes;
+}
+
+static bool is_out(struct replaying *replaying, const struct landed *landed) {
+    return landed->commit.csid.len > 0 &&
+           !named_get(replaying, landed->commit.csid)->in;
+}
+
+/* Which sets are in effect: as the branch is, and after this rollback. */
+static void judge(struct replaying *replaying) {
+    const struct revert_steps *steps = replaying->reverting->steps;
+    size_t cursor = 0;
+    void *value;
+    for (size_t i = 0; i < replaying->count; i++)
+        replaying->landed[i]->was_out = is_out(replaying, replaying->landed[i]);
+    while (map_next(&replaying->named, &cursor, NULL, &value))
+        ((struct named *)value)->was_in = ((struct named *)value)->in;
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct landed *landed =
+            map_get(&replaying->by_oid, span_of(steps->p[i].of));
+        if (landed != NULL)
+            effects_make(replaying, &steps->p[i], landed);
+    }
+    for (size_t i = 0; i < replaying->count; i++)
+        replaying->landed[i]->is_out = is_out(replaying, replaying->landed[i]);
+}
+
+/* ---- their changes ------------------------------------------------------- */
+
+struct difference {
+    struct landed *by;
+    struct span path;
+    struct tree_entry before, after;
+};
+
+typedef void difference_visit(struct replaying *replaying,
+                              const struct difference *difference);
+
+static bool log_read(struct replaying *replaying, struct git_pipe *pipe,
+                     difference_visit *each, struct err *err) {
+    CLEANUP(text_free_string) char *buffer = NULL;
+    struct difference difference = {0};
+    size_t room = 0;
+    bool is_path = false;
+    ssize_t n;
+    while ((n = getdelim(&buffer, &room, '\0', pipe->out)) > 0) {
+        struct span token = span_make(buffer, (size_t)n - 1);
+        if (is_path) {
+            difference.path = token;
+            each(replaying, &difference);
+            is_path = false;
+            continue;
+        }
+        token = span_trim(token);
+        if (token.len == 0)
+            continue;
+        is_path = token.p[0] == ':';
+        if (!is_path)
+            difference.by = map_get(&replaying->by_oid, token);
+        if (difference.by == NULL ||
+            (is_path &&
+             !revert_entry_parse(token, &difference.before, &difference.after)))
+            return err_set(err, ERR_INTERNAL,
+                           "cannot read what git log prints");
+    }
+    return git_pipe_close(pipe, err);
+}
+
+/* Calls `each` for each path that each commit of the replay changed, newest
+ * commit first. A merge counts as what it changed on the branch. */
+static bool differences_each(struct replaying *replaying,
+                             difference_visit *each, struct err *err) {
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    const char *begin = replaying->landed[replaying->count - 1]->commit.parent;
+    char from[OID_BYTES + 1] = "";
+    if (begin[0] != '\0')
+        snprintf(from, sizeof from, "^%s", begin);
+    const char *const args[] = {"log",
+                                "--first-parent",
+                                "--diff-merges=first-parent",
+                                "--raw",
+                                "-r",
+                                "-z",
+                                "--root",
+                                "--no-abbrev",
+                                "--no-renames",
+                                "--no-show-signature",
+                                "--ignore-submodules=none",
+                                "--format=%H",
+                                replaying->reverting->tip,
+                                from[0] != '\0' ? from : "--",
+                                from[0] != '\0' ? "--" : NULL,
+                                NULL};
+    return git_pipe_open(&replaying->reverting->git, args, GIT_PLAIN, &pipe,
+                         err) &&
+           log_read(replaying, &pipe, each, err);
+}
+
+/* The paths of sets that this rollback puts out of effect or back in effect. */
+static void path_collect(struct replaying *replaying,
+                         const struct difference *difference) {
+    struct replay *replay = replaying->replay;
+    const struct landed *by = difference->by;
+    if (by->by_rollback || by->was_out == by->is_out ||
+        revert_replay_path_find(replay, difference->path) != NULL)
+        return;
+    struct replay_path *path = arena_alloc(&replay->arena, sizeof *path);
+    *path = (struct replay_path){
+        .path = arena_span(&replay->arena, difference->path)};
+    (void)map_put(&replay->by_path, path->path, path);
+}
+
+static void change_collect(struct replaying *replaying,
+                           const struct difference *difference) {
+    struct replay_path *path =
+        revert_replay_path_find(replaying->replay, difference->path);
+    if (path == NULL)
+        return;
+    const struct landed *by = difference->by;
+    if (by->step != NO_STEP &&
+        !replaying->reverting->steps->p[by->step].is_moot) {
+        path->last = (size_t)by->step;
+        path->has_step = true;
+    }
+    if (path->count == path->cap) {
+        path->cap = path->cap > 0 ? 2 * path->cap : 8;
+        path->changes =
+            mem_grow(path->changes, path->cap, sizeof *path->changes);
+    }
+    path->changes[path->count++] =
+        (struct replay_change){.by = difference->by,
+                               .before = difference->before,
+                               .after = difference->after};
+}
+
+/* ---- the replay ---------------------------------------------------------- */
+
+static bool is_dropped(const struct replay_change *change) {
+    return change->by->by_rollback || change->by->is_out;
+}
+
+/* Merges change *i into *now. If that conflicts, the changes after it are taken
+ * together with it, ever more of them, as long as all survive: what one of them
+ * did in between and another undid is no conflict. *i: the last one merged. */
+static bool change_replay(struct path_merge *merge, struct replay_path *path,
+                          size_t *i, struct tree_entry *now, bool *ret_clean,
+                          struct err *err) {
+    size_t last = *i, to = *i;
+    enum path_merged result;
+    while (last > 0 && !is_dropped(&path->changes[last - 1]))
+        last--;
+    for (size_t more = 1;; more *= 2) {
+        struct tree_entry merged;
+        if (!path_merge(merge, &path->changes[*i].before, now,
+                        &path->changes[to].after, &merged, &result, err))
+            return false;
+        *ret_clean = result == PATH_CLEAN;
+        path->is_merged |= *ret_clean && !path_entry_same(&merged, now) &&
+                           !path_entry_same(&merged, &path->changes[to].after);
+        if (*ret_clean)
+            *now = merged;
+        if (*ret_clean || to == last)
+            break;
+        to = to - last > more ? to - more : last;
+    }
+    *i = *ret_clean ? to : *i;
+    return true;
+}
+
+/* Without the sets in the way the replay goes on, so that all of them are
+ * named; what others have pushed cannot be left out. */
+static bool path_replay(struct path_merge *merge, struct replay_path *path,
+                        struct revert_culprits *culprits, struct err *err) {
+    struct tree_entry now = path->changes[path->count - 1].before;
+    bool differed = false, goes_on = true;
+    for (size_t i = path->count; goes_on && i-- > 0;) {
+        const struct replay_change *change = &path->changes[i];
+        bool dropped = is_dropped(change), clean = true;
+        if (!dropped && !change_replay(merge, path, &i, &now, &clean, err))
+            return false;
+        if (!clean)
+            goes_on = revert_culprit_add(culprits, &change->by->commit) &&
+                      change->by->commit.csid.len > 0;
+        change = &path->changes[i];
+        bool differs = !path_entry_same(&now, &change->after);
+        if (differed && !differs && !dropped)
+            path->remover = &change->by->commit;
+        differed = differs;
+    }
+    path->before = path->changes[0].after;
+    path->after = now;
+    return true;
+}
+
+static bool scratch_open(struct replaying *replaying, struct err *err) {
+    const struct revert_start *start = replaying->reverting->start;
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    text_addf(&dir, "%s/replay", start->work);
+    if (mkdir(text_string(&dir), 0700) != 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
+    if (!git_open(start->git, start->work, replaying->reverting->stop,
+                  &replaying->scratch, err))
+        return false;
+    git_objects_apart(&replaying->scratch, text_string(&dir));
+    return git_objects_open(&replaying->scratch, &replaying->objects, err);
+}
+
+/* Puts a merged file into the repository. */
+static bool path_store(struct replaying *replaying, struct replay_path *path,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
+    char oid[OID_BYTES];
+    bool found;
+    if (!git_object_read(&replaying->objects, path->after.oid, oid, NULL,
+                         &content, &found, err))
+        return false;
+    if (!found)
+        return err_set(err, ERR_INTERNAL, "a merged file is missing");
+    return git_run_oid(&replaying->reverting->git,
+                       GIT_ARGS("hash-object", "-t", "blob", "-w", "--stdin"),
+                       GIT_PLAIN, text_span(&content), path->after.oid, err);
+}
+
+static bool paths_store(struct replaying *replaying, struct err *err) {
+    for (size_t i = 0; i < replaying->replay->count; i++) {
+        struct replay_path *path = replaying->replay->paths[i];
+        if (path->is_merged && S_ISREG(path->after.mode) &&
+            !path_entry_same(&path->after, &path->before) &&
+            !path_store(replaying, path, err))
+            return false;
+    }
+    return true;
+}
+
+static bool conflict_end(struct replaying *replaying, size_t step,
+                         const struct text *said, size_t count) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    struct revert_step *failed = &replaying->reverting->steps->p[step];
+    failed->result = REVERT_CONFLICT;
+    text_addf(&why, "%s cannot be rolled back: ", failed->member->id);
+    text_addspan(&why, text_span(said));
+    if (count > PATHS_NAMED)
+        text_addf(&why, "; and %zu more paths", count - PATHS_NAMED);
+    return revert_finish(replaying->reverting, LAND_FAILED, "rb-conflict",
+                         text_span(&why));
+}
+
+static bool paths_replay(struct replaying *replaying, struct err *err) {
+    struct reverting *reverting = replaying->reverting;
+    struct replay *replay = replaying->replay;
+    CLEANUP(text_clear) struct text said = TEXT_INIT;
+    CLEANUP(path_merge_clear)
+    struct path_merge merge = {.git = &replaying->scratch,
+                               .objects = &replaying->objects,
+                               .is_scratch = true};
+    if (!scratch_open(replaying, err))
+        return false;
+    size_t conflicts = 0, step = 0;
+    for (size_t i = 0; i < replay->count; i++) {
+        CLEANUP(revert_culprits_clear)
+        struct revert_culprits culprits = {.steps = reverting->steps};
+        struct replay_path *path = replay->paths[i];
+        if (!path->has_step)
+            path->last = replay->last_step;
+        if (!revert_go_on(reverting) ||
+            !path_replay(&merge, path, &culprits, err))
+            return false;
+        if (culprits.count == 0)
+            continue;
+        step = conflicts == 0 ? path->last : step;
+        if (conflicts++ < PATHS_NAMED)
+            revert_culprits_say(&culprits, path->path, &said);
+    }
+    if (conflicts > 0)
+        return conflict_end(replaying, step, &said, conflicts);
+    return paths_store(replaying, err);
+}
+
+static void paths_list(struct replay *replay) {
+    size_t cursor = 0;
+    void *value;
+    replay->paths =
+        arena_alloc(&replay->arena,
+                    (map_count(&replay->by_path) + 1) * sizeof *replay->paths);
+    while (map_next(&replay->by_path, &cursor, NULL, &value))
+        replay->paths[replay->count++] = value;
+}
+
+static bool replay_all(struct replaying *replaying, struct err *err) {
+    struct reverting *reverting = replaying->reverting;
+    if (!history_walk_first_parent(&reverting->git, reverting->tip, visit,
+                                   replaying, err))
+        return false;
+    replaying->replay->is_possible = replaying->open == 0;
+    if (replaying->open > 0)
+        return true;
+    judge(replaying);
+    if (!differences_each(replaying, path_collect, err))
+        return false;
+    paths_list(replaying->replay);
+    return differences_each(replaying, change_collect, err) &&
+           paths_replay(replaying, err);
+}
+
+bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
+                        struct err *err) {
+    const struct revert_steps *steps = reverting->steps;
+    struct replaying replaying = {.reverting = reverting, .replay = ret_replay};
+    revert_replay_clear(ret_replay);
+    for (size_t i = 0; i < steps->count; i++) {
+        if (steps->p[i].of[0] == '\0')
+            continue;
+        ret_replay->last_step = i;
+        replaying.open++;
+    }
+    bool ok = replaying.open == 0 || replay_all(&replaying, err);
+    git_pipe_drop(&replaying.objects);
+    git_close(&replaying.scratch);
+    free(replaying.landed);
+    map_clear(&replaying.by_oid);
+    map_clear(&replaying.named);
+    return ok;
+}
+
+void revert_replay_clear(struct replay *replay) {
+    for (size_t i = 0; i < replay->count; i++)
+        free(replay->paths[i]->changes);
+    map_clear(&replay->by_path);
+    arena_clear(&replay->arena);
+    *replay = (struct replay){0};
+}
+
+struct replay_path *revert_replay_path_find(const struct replay *replay,
+                                            struct span path) {
+    return map_get(&replay->by_path, path);
+}
