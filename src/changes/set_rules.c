@@ -4,6 +4,7 @@
 
 #include "changes/approvals.h"
 #include "changes/change_kind.h"
+#include "landing/branch_tip.h"
 
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) {
@@ -36,6 +37,21 @@ const struct config_target *set_target(const struct config *config,
     return found;
 }
 
+/* Only a branch that does not exist yet may be begun without a base. */
+static bool lacks_base(const struct base *base,
+                       const struct config_target *target,
+                       const struct candidate *candidate) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    char oid[OID_BYTES];
+    if (target->git.len == 0 || target->blind != BLIND_DENY ||
+        candidate->name.class == SET_RB || candidate->meta.base.len > 0 ||
+        candidate->meta.base_set.len > 0)
+        return false;
+    return branch_tip_read(base_resolve(base->path, target->git, &arena),
+                           target->branch, oid) &&
+           oid[0] != '\0';
+}
+
 static bool target_allows(const struct base *base,
                           const struct candidate *candidate,
                           const struct config_target **ret_target,
@@ -61,6 +77,11 @@ static bool target_allows(const struct base *base,
         set_ruling(why, refusal_word(REFUSAL_SYMLINK),
                    "it contains a symbolic link, which target '%.*s' denies "
                    "(symlinks = deny)",
+                   (int)target->name.len, target->name.p);
+    else if (lacks_base(base, target, candidate))
+        set_ruling(why, "policy",
+                   "it has no ##base, and target '%.*s' accepts only sets that "
+                   "have one (blind = deny); pack it with --base-rev",
                    (int)target->name.len, target->name.p);
     else
         return true;

@@ -33,6 +33,26 @@ static void refused_for_now(struct err *err) {
         err->kind = ERR_BUSY;
 }
 
+/* The set was submitted before. */
+static void say_what_became(struct call *call, struct client *client,
+                            const char *id) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct err err = {0};
+    enum job_state state = STATE_NONE;
+    const char *uri = arena_printf(&call->arena, "/api/v1/jobs/%s", id);
+    if (!client_call(client, API_GET, uri, (struct span){0}, &reply, &err)) {
+        console_note("'%s' was submitted before", id);
+        return;
+    }
+    struct span job = text_span(&reply);
+    (void)job_state_of_letter(call_line_text(job, "state", &call->arena)[0],
+                              &state);
+    console_note("'%s' was submitted before; %s (%s) since %s", id,
+                 job_state_word(state),
+                 call_line_text(job, "reason", &call->arena),
+                 call_line_text(job, "since", &call->arena));
+}
+
 static bool hand_in(struct call *call, struct client *client, const char *file,
                     const void *ctx, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
@@ -57,8 +77,10 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
         refused_for_now(err);
         return err_wrap(err, "'%s'", file);
     }
-    (void)console_printf("%s\n",
-                         call_line_text(text_span(&reply), "id", &call->arena));
+    const char *id = call_line_text(text_span(&reply), "id", &call->arena);
+    (void)console_printf("%s\n", id);
+    if (call_line_flag(text_span(&reply), "again"))
+        say_what_became(call, client, id);
     return true;
 }
 

@@ -196,6 +196,14 @@ bool approval_text_parse(struct span text, struct approval_text *ret_approval,
 
 /* ---- the file ------------------------------------------------------------ */
 
+/* ssh-keygen reads only the first signature, so nobody would have looked at
+ * what stands behind it. */
+static bool is_one_signature(struct span signature) {
+    const size_t len = sizeof(armor_end) - 1;
+    const char *end = memmem(signature.p, signature.len, armor_end, len);
+    return end && end + len == signature.p + signature.len;
+}
+
 bool approval_file_parse(struct span bytes, struct approval_file *ret_file,
                          struct err *err) {
     struct span text = bytes, signature = {0};
@@ -209,7 +217,7 @@ bool approval_file_parse(struct span bytes, struct approval_file *ret_file,
         signature = span_make(begin, bytes.len - text.len);
         while (signature.len > 0 && signature.p[signature.len - 1] == '\n')
             signature.len--;
-        if (!span_ends(signature, armor_end))
+        if (!is_one_signature(signature))
             return err_set(
                 err, ERR_DATA,
                 "its signature is truncated, or something follows it");

@@ -10,6 +10,7 @@ $ pointsman change submit c1.tar
 | C1
 $ pointsman change submit c1.tar
 | C1
+! 'C1' was submitted before; queued (admitted) since <time>
 $ pointsman daemon all --until-idle
 $ pointsman wait C1
 $ git -C project.git log -1 --format=%s%n%b | grep -v ^$
@@ -28,6 +29,7 @@ $ pointsman retry C1
 = 100
 $ pointsman change submit c1.tar
 | C1
+! 'C1' was submitted before; done (ok) since <time>
 $ pointsman change pack --target main --submit --id C2 -C work main~1..main
 | C2
 ! set C2: 2 files, 0 deleted

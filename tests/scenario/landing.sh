@@ -58,6 +58,36 @@ seen_survives_a_rebuild() {
 scenario 'a rebuilt registry still knows the branch at the admission' \
     seen_survives_a_rebuild
 
+# ---- at the door ----------------------------------------------------------------
+
+again_says_what_became() {
+    make_base
+    make_set a DC a 'text of a'
+    ends 0 pointsman change submit "$made"
+    ends 0 pointsman change submit "$made"
+    same 'standard output' "$(cat out)" a
+    says "'a' was submitted before; queued (admitted) since 2" err
+    within pointsman daemon all --until-idle
+    ends 0 pointsman change submit "$made"
+    says "'a' was submitted before; done (ok) since 2" err
+}
+scenario 'submitting a set again shows what became of it' \
+    again_says_what_became
+
+blind_is_refused() {
+    make_base
+    printf '[target "main"]\nblind = deny\n' >base/conf.d/target.conf
+    make_set a DC a 'text of a'
+    ends 100 pointsman change submit "$made"
+    says "it has no ##base, and target 'main' accepts only sets that have one" err
+    make_set b DC b 'text of b' '##base' "$(git -C project.git rev-parse main)"
+    ends 0 pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place b D
+}
+scenario 'a target with blind = deny refuses a set without ##base at once' \
+    blind_is_refused
+
 # ---- lanes ---------------------------------------------------------------------
 
 # There are two lanes. Both checks start before either ends, so that both

@@ -106,6 +106,10 @@ static void a_file_holds_a_text_and_a_signature(void **state) {
     assert_true(approval_file_parse(text_span(&bytes), &file, &err));
     assert_span(file.text, whole);
     assert_span(file.signature, SIGNATURE);
+    size_t len = bytes.len;
+    text_adds(&bytes, "more\n" SIGNATURE "\n"); /* two signatures */
+    assert_false(approval_file_parse(text_span(&bytes), &file, &err));
+    bytes.len = len;
     text_adds(&bytes, "more");
     assert_false(approval_file_parse(text_span(&bytes), &file, &err));
     bytes.len -= 8; /* into the last line */
