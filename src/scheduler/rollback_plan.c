@@ -6,7 +6,8 @@
 #include "wire/meta.h"
 #include "wire/set_spec.h"
 
-enum { FILES_MAX = 5000 };
+/* The limit of files grows with that of sets (--limit, rollback-max). */
+enum { FILES_MAX = 5000, FILES_PER_SET = 100 };
 
 /* State while a plan is made. */
 struct asking {
@@ -23,6 +24,11 @@ void rollback_plan_clear(struct rollback_plan *plan) {
     rollback_free(plan->rollback);
     arena_clear(&plan->arena);
     *plan = (struct rollback_plan){0};
+}
+
+static size_t files_max_of(size_t sets_max) {
+    size_t files = sets_max * FILES_PER_SET;
+    return files > FILES_MAX ? files : FILES_MAX;
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -344,6 +350,7 @@ static bool read_options(const struct job *rb, struct rollback_plan *plan,
     const struct section *closure = sections_find(&meta.sections, "closure");
     if (meta.rb_limit > 0)
         plan->request.sets_max = (size_t)meta.rb_limit;
+    plan->request.files_max = files_max_of(plan->request.sets_max);
     if (closure && closure->lines.count > 0)
         plan->request.files = span_is(closure->lines.items[0], "deps+files");
     return true;
@@ -357,7 +364,6 @@ bool rollback_plan_make(struct store *store, const struct job *rb,
                         struct err *err) {
     *ret_rollback_plan = (struct rollback_plan){
         .request = {.sets_max = limits->sets_max,
-                    .files_max = FILES_MAX,
                     .files = limits->files},
     };
     ret_rollback_plan->request.id =
@@ -382,7 +388,7 @@ bool rollback_plan_preview(struct store *store, const struct span *ids,
         .request = {.primaries = ids,
                     .primary_count = count,
                     .sets_max = limits->sets_max,
-                    .files_max = FILES_MAX,
+                    .files_max = files_max_of(limits->sets_max),
                     .files = limits->files},
     };
     struct asking asking = {.store = store, .plan = ret_rollback_plan};

@@ -141,3 +141,15 @@ $ pointsman -q rollback D4
 | <R10>
 $ pointsman daemon all --until-idle && pointsman wait <R10>
 $ git -C project.git ls-tree --name-only main e
+# --limit raises the limit of files too, by 100 for each set.
+$ (cd work && git fetch -q ../project.git main && git reset -q --hard FETCH_HEAD && mkdir many && cd many && seq 5001 | split -l 1 -a 4 && git add . && git commit -qm many) && pointsman -q change pack --target main --submit --id BIG -C work main~1..main && pointsman daemon all --until-idle
+| BIG
+$ pointsman rollback --preview BIG
+| BIG  done, is reverted
+| 1 reverted, 0 abandoned, 0 stopped, 5001 files
+! pointsman: rb-too-large: 1 sets with 5001 files would be rolled back; the limits are 50 sets and 5000 files (--limit): BIG
+= 100
+$ pointsman rollback --preview --limit 51 BIG
+| BIG  done, is reverted
+| 1 reverted, 0 abandoned, 0 stopped, 5001 files
+| the reverse merges are clean
