@@ -59,7 +59,7 @@ struct api *api_new(const struct api_options *options) {
 }
 
 const struct access_rules *api_access(const struct api *api) {
-    return &api->options.access;
+    return api->options.access;
 }
 
 static void call_free(struct api_call *call) {
@@ -450,7 +450,7 @@ bool api_query_check(struct api_call *call, const char *const *keys) {
 
 bool api_allows(const struct api_call *call, const struct job *job,
                 struct err *err) {
-    return access_allows(&call->api->options.access, &call->request.actor,
+    return access_allows(call->api->options.access, &call->request.actor,
                          call->route->need, job == NULL ? NULL : &job->uid,
                          err);
 }

@@ -105,9 +105,9 @@ struct api_options {
     struct base *base;     /* NULL: routes that need files answer 503 */
     struct output *output; /* NULL: no logs */
     const struct api_roles *roles;
-    struct access_rules access; /* of the base */
-    struct wall (*now)(void);   /* NULL: the system's clock */
-    uint64_t seed;              /* for generated ids */
+    const struct access_rules *access; /* of the base; may change */
+    struct wall (*now)(void);          /* NULL: the system's clock */
+    uint64_t seed;                     /* for generated ids */
 };
 
 /* Copies the options; what they point to must outlive the API. */

@@ -27,6 +27,10 @@ const char *base_dir_name(enum base_dir dir) {
     return dir < BASE_TMP ? job_state_dir((enum job_state)dir) : names[dir];
 }
 
+bool base_dir_takes_files(enum base_dir dir) {
+    return dir == BASE_TMP || dir == BASE_DATA || dir == BASE_PREQUEUE;
+}
+
 /* ---- requirements (doc/design/registry.md, G2) ------------------------ */
 
 static const char *network_name(const struct statfs *fs) {
@@ -77,12 +81,12 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
                        "base to user %ld: chown it",
                        name, base->path, (long)st.st_uid, (long)base->uid);
     if ((st.st_mode & S_IWOTH) &&
-        !(dir == BASE_PREQUEUE && (st.st_mode & S_ISVTX)))
+        !(base_dir_takes_files(dir) && (st.st_mode & S_ISVTX)))
         return err_set(err, ERR_REFUSED,
                        "directory '%s' of base '%s' is writable by everybody: "
                        "chmod o-w it%s",
                        name, base->path,
-                       dir == BASE_PREQUEUE ? " (or 1733)" : "");
+                       base_dir_takes_files(dir) ? " (or 1733)" : "");
     return true;
 }
 
@@ -148,15 +152,7 @@ static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
 
 /* ---- access ---------------------------------------------------------- */
 
-struct access_rules base_access(const struct base *base) {
-    return (struct access_rules){
-        .owner = base->uid, .has_group = base->group, .gid = base->gid};
-}
-
 bool base_give_file(const struct base *base, int fd, struct err *err) {
-    /* Regardless of the umask: the group must be able to write the file. */
-    if (base->group && disk->fchmod(fd, 0660) < 0)
-        return err_errno(err, errno, "cannot change the group of a file");
     if (geteuid() != 0 || base->uid == 0)
         return true;
     if (disk->fchown(fd, base->uid, base->gid) < 0)
@@ -164,28 +160,6 @@ bool base_give_file(const struct base *base, int fd, struct err *err) {
                          "cannot change the owner of a file to user %ld",
                          (long)base->uid);
     return true;
-}
-
-static bool am_in_group(gid_t group) {
-    gid_t groups[NGROUPS_MAX];
-    int count = getgroups(NGROUPS_MAX, groups);
-    if (getegid() == group)
-        return true;
-    for (int i = 0; i < count; i++)
-        if (groups[i] == group)
-            return true;
-    return false;
-}
-
-struct access_actor base_caller(const struct access_rules *rules) {
-    return access_actor_make(rules, geteuid(), am_in_group(rules->gid));
-}
-
-static bool may_open(const struct base *base) {
-    static const struct access_need need = ACCESS_NEED_VIEWER;
-    struct access_rules rules = base_access(base);
-    struct access_actor caller = base_caller(&rules);
-    return access_allows(&rules, &caller, need, NULL, NULL);
 }
 
 /* Most often somebody is in the wrong directory, and no .pointsman was found.
@@ -220,6 +194,12 @@ static bool refuse_other(const struct base *base, struct err *err) {
 
 static bool open_directory(struct base *base, struct err *err) {
     struct stat st;
+    /* Others may pass through the directory to the socket, no more. */
+    if (!base_is_ours(base->path, &base->uid))
+        return err_set(err, ERR_DENIED,
+                       "only the owner of base '%s' (uid %ld) and root can "
+                       "open its files; others need its server",
+                       base->path, (long)base->uid);
     base->fd = open(base->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (base->fd < 0 && errno == ENOTDIR)
         return err_set(err, ERR_CONFIG,
@@ -232,11 +212,7 @@ static bool open_directory(struct base *base, struct err *err) {
         return err_errno(err, errno, "cannot open base '%s'", base->path);
     base->uid = st.st_uid;
     base->gid = st.st_gid;
-    base->group = st.st_mode & S_IWGRP;
-    if (!may_open(base))
-        return err_set(err, ERR_DENIED, "base '%s' belongs to user %ld%s",
-                       base->path, (long)base->uid,
-                       base->group ? " and a group you are not in" : "");
+    base->access.owner = st.st_uid;
     if (faccessat(base->fd, BASE_CONFIG, F_OK, AT_EACCESS) < 0)
         return refuse_other(base, err);
     return true;
@@ -301,6 +277,7 @@ static bool apply_settings(const struct base *base, struct config *config,
 
 bool base_reload(struct base *base, struct err *err) {
     struct config fresh;
+    bool changed;
     config_init(&fresh);
     if (!read_configs(base, &fresh, err) ||
         !apply_settings(base, &fresh, err)) {
@@ -309,7 +286,12 @@ bool base_reload(struct base *base, struct err *err) {
     }
     config_clear(&base->config);
     base->config = fresh;
-    return true;
+    base_access_read(base);
+    if (base->read_only)
+        return true;
+    if (!base_modes_migrate(base, &changed, err))
+        return false;
+    return changed ? base_reload(base, err) : base_modes_set(base, err);
 }
 
 /* ---- registry -------------------------------------------------------- */
@@ -401,8 +383,9 @@ static bool open_store(struct base *base, const struct base_open *how,
         options.create = true;
     }
     options.keep_version = !options.create;
-    return open_current(base, how, path.p, &options, err) ||
-           err_wrap(err, "cannot open the registry of '%s'", base->path);
+    if (!open_current(base, how, path.p, &options, err))
+        return err_wrap(err, "cannot open the registry of '%s'", base->path);
+    return !options.create || base_modes_set(base, err);
 }
 
 /* ---- open, close ----------------------------------------------------- */
@@ -424,18 +407,52 @@ static bool open_all(struct base *base, const struct base_open *how,
                               apply_settings(base, &base->config, err)));
 }
 
-bool base_open(const char *path, const struct base_open *how,
-               struct base **ret_base, struct err *err) {
+static struct base *base_new(const char *path) {
     struct base *base = mem_alloc(sizeof(*base));
     base->fd = base->lock_fd = -1;
     for (int dir = 0; dir < BASE_DIRS; dir++)
         base->dirs[dir] = -1;
-    base->read_only = how->read_only;
     config_init(&base->config);
     find_host(base->host);
     base->path = realpath(path, NULL);
     if (!base->path)
         base->path = mem_string(path);
+    return base;
+}
+
+static bool open_drop(struct base *base, struct err *err) {
+    enum { FLAGS = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    base->fd = open(base->path, FLAGS);
+    if (base->fd < 0)
+        return err_errno(err, errno, "cannot open base '%s'", base->path);
+    for (int dir = 0; dir < BASE_DIRS; dir++) {
+        const char *name = base_dir_name(dir);
+        if (!base_dir_takes_files(dir) && dir != BASE_CTRL)
+            continue;
+        base->dirs[dir] = openat(base->fd, name, FLAGS);
+        if (base->dirs[dir] < 0)
+            return err_errno(err, errno, "cannot open '%s' of base '%s'", name,
+                             base->path);
+    }
+    return true;
+}
+
+bool base_open_drop(const char *path, struct base **ret_base, struct err *err) {
+    struct base *base = base_new(path);
+    base->is_drop = base->read_only = true;
+    (void)base_is_ours(base->path, &base->uid);
+    if (!open_drop(base, err)) {
+        base_close(base);
+        return false;
+    }
+    *ret_base = base;
+    return true;
+}
+
+bool base_open(const char *path, const struct base_open *how,
+               struct base **ret_base, struct err *err) {
+    struct base *base = base_new(path);
+    base->read_only = how->read_only;
     if (!open_all(base, how, err)) {
         base_close(base);
         return false;
@@ -448,6 +465,7 @@ void base_close(struct base *base) {
     if (!base)
         return;
     store_close(base->store);
+    base_access_clear(base);
     config_clear(&base->config);
     for (int dir = 0; dir < BASE_DIRS; dir++)
         fd_close(&base->dirs[dir]);

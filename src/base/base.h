@@ -58,13 +58,18 @@ struct base {
     struct store *store; /* NULL if opened with no_store */
     uid_t uid;           /* owner of the base */
     gid_t gid;
-    bool group;    /* members of its group may use it (init --group) */
-    char host[64]; /* name of this machine, usable in file names */
+    struct access_rules access; /* who has which role */
+    struct span unknown; /* the first name in [access] that this machine does
+                            not know; empty: none */
+    char host[64];       /* name of this machine, usable in file names */
     bool read_only;
+    bool is_drop; /* opened by base_open_drop */
     int lock_fd; /* base.lock: shared, or exclusive for fsck --rebuild */
 };
 
 const char *base_dir_name(enum base_dir dir); /* "queue" */
+/* True for the directories of the file route, into which submitters write. */
+bool base_dir_takes_files(enum base_dir dir);
 
 /* `pointsman init`: everything a base needs. Refuses (ERR_REFUSED) if there is
  * a base already, or if directories hold work whose registry is lost: fsck
@@ -76,16 +81,30 @@ struct base_target {
 };
 struct base_init {
     const char *path;  /* created if absent, parents too */
-    const char *group; /* NULL: only for the owner */
+    const char *group; /* its members are submitters; NULL: only the owner */
     const struct base_target *targets;
     size_t target_count;
     const struct role *const *roles; /* get a FIFO each; NULL: none */
 };
 bool base_init(const struct base_init *init, struct err *err);
-/* Makes the directories, FIFOs and locks of a base below `fd`; `group` -1:
- * none. `roles` as in struct base_init. */
-bool base_make(int fd, gid_t group, const struct role *const *roles,
-               struct err *err);
+/* Makes the directories, FIFOs and locks of a base below `fd`. `roles` as in
+ * struct base_init. */
+bool base_make(int fd, const struct role *const *roles, struct err *err);
+
+/* Files and directories that others could reach are closed, and those of the
+ * file route opened to whoever may submit. base_open does it unless the base is
+ * opened to read only, and base_reload. */
+bool base_modes_set(const struct base *base, struct err *err);
+/* Reports each mode that lets others reach more than it should, as a
+ * sentence. */
+typedef void base_modes_fault(void *ctx, const char *sentence);
+bool base_modes_check(const struct base *base, base_modes_fault *fault,
+                      void *ctx, struct err *err);
+/* A base whose files a group shared (`init --group` before roles existed) gets
+ * a section [access] instead; says so in the log. *ret_changed: it has to be
+ * read again. */
+bool base_modes_migrate(const struct base *base, bool *ret_changed,
+                        struct err *err);
 /* "NAME=GITDIR[#BRANCH]". ERR_USAGE. */
 bool base_target_parse(const char *text, struct base_target *ret_target,
                        struct err *err);
@@ -100,6 +119,9 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
 bool base_find(const char *option, char **ret_path, struct err *err);
 /* The last two of these places. */
 bool base_home(char **ret_path, struct err *err);
+/* False if the base belongs to another account and this process is not root's:
+ * it can only use the base's server. */
+bool base_is_ours(const char *path, uid_t *ret_owner);
 /* True if there is a base at this path. */
 bool base_exists(const char *path);
 
@@ -118,6 +140,11 @@ struct base_open {
  * ERR_RUNNING (99) while fsck --rebuild works on it. */
 bool base_open(const char *path, const struct base_open *how,
                struct base **ret_base, struct err *err);
+/* Opens only the directories of the file route and ctrl/, without reading them:
+ * for an account that may submit, but may not open the base. They cannot be
+ * synced or listed; nothing else of the base is known. ERR_CONFIG: there is no
+ * base. */
+bool base_open_drop(const char *path, struct base **ret_base, struct err *err);
 void base_close(struct base *base); /* NULL is fine */
 
 /* Checks whether the directories of states or log/ hold anything. */
@@ -144,14 +171,18 @@ bool base_any_role_is_held(const struct base *base);
 char *base_resolve(const char *base_path, struct span path,
                    struct arena *arena);
 
-/* Sets group and owner of a file just created: with init --group the group may
- * write it, and a file that root creates in another user's base gets that
- * owner. */
+/* Gives a file just created to the owner of the base, if root created it. */
 bool base_give_file(const struct base *base, int fd, struct err *err);
 
-/* The access rules of this base: which actors have which role. */
-struct access_rules base_access(const struct base *base);
-/* The actor as which this process acts. */
+/* Looks up the names of [access] on this machine. Unknown names give no role.
+ * base_reload calls it. */
+void base_access_read(struct base *base);
+void base_access_clear(struct base *base);
+/* True if [access] gives anybody a role, known on this machine or not. */
+bool base_access_is_set(const struct base *base);
+/* True if an account has at least this role, by its current groups. */
+bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
+/* The actor as which this process acts on a base with these rules. */
 struct access_actor base_caller(const struct access_rules *rules);
 
 #endif

@@ -87,6 +87,15 @@ bool base_find(const char *option, char **ret_path, struct err *err) {
     return *ret_path || base_home(ret_path, err);
 }
 
+bool base_is_ours(const char *path, uid_t *ret_owner) {
+    struct stat st;
+    *ret_owner = geteuid();
+    if (!base_exists(path) || stat(path, &st) < 0)
+        return true; /* opening it explains what is missing */
+    *ret_owner = st.st_uid;
+    return geteuid() == 0 || geteuid() == st.st_uid;
+}
+
 bool base_exists(const char *path) {
     CLEANUP(text_clear) struct text file = TEXT_INIT;
     text_addf(&file, "%s/" BASE_CONFIG, path);

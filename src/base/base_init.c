@@ -1,12 +1,11 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/account.h"
 #include "os/dir.h"
 #include "base/base.h"
 #include "base/instance.h"
@@ -74,6 +73,16 @@ static bool add_targets(const struct base_init *init, struct config *config,
     return config_finish(config, err);
 }
 
+static bool add_group(const struct base_init *init, struct config *config,
+                      struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    if (init->group == NULL)
+        return true;
+    text_addf(&name, "@%s", init->group);
+    return config_set(config, SPAN("access"), (struct span){0},
+                      SPAN("submitter"), text_span(&name), "--group", 0, err);
+}
+
 static void write_defaults(struct config *config, struct text *out) {
     struct config_entry entry;
     const char *section = "";
@@ -84,9 +93,10 @@ static void write_defaults(struct config *config, struct text *out) {
         if (strcmp(entry.section, section) != 0)
             text_addf(out, "\n[%s]\n", entry.section);
         section = entry.section;
-        text_addf(out, "# %s\n# %.*s =%s%.*s\n", entry.meaning,
-                  (int)entry.key.len, entry.key.p, entry.value.len ? " " : "",
-                  (int)entry.value.len, entry.value.p ? entry.value.p : "");
+        text_addf(out, "# %s\n%s%.*s =%s%.*s\n", entry.meaning,
+                  entry.origin.file != NULL ? "" : "# ", (int)entry.key.len,
+                  entry.key.p, entry.value.len ? " " : "", (int)entry.value.len,
+                  entry.value.p ? entry.value.p : "");
     }
 }
 
@@ -94,7 +104,7 @@ static bool write_config(const struct base_init *init, struct text *out,
                          struct err *err) {
     struct config config;
     config_init(&config);
-    bool ok = add_targets(init, &config, err);
+    bool ok = add_targets(init, &config, err) && add_group(init, &config, err);
     text_adds(out,
               "# Configuration of this Pointsman base, see pointsman.conf(5).\n"
               "# A key that is commented out has its default, the value "
@@ -132,45 +142,33 @@ static bool make_path(const char *path, mode_t mode, struct err *err) {
     return true;
 }
 
-static bool find_group(const char *name, gid_t *ret_gid, struct err *err) {
-    uint64_t number;
-    *ret_gid = (gid_t)-1;
-    if (!name)
+static bool check_group(const char *name, struct err *err) {
+    gid_t gid;
+    if (name == NULL || account_group_find(span_of(name), &gid, err))
         return true;
-    struct group *group = getgrnam(name);
-    if (group)
-        *ret_gid = group->gr_gid;
-    else if (span_u64(span_of(name), &number) && number < UINT32_MAX)
-        *ret_gid = (gid_t)number;
-    else
-        return err_set(err, ERR_USAGE, "no group '%s' on this machine", name);
-    return true;
+    err->kind = ERR_USAGE;
+    return false;
 }
 
-static bool own(int fd, gid_t gid, mode_t mode, const char *name,
-                struct err *err) {
-    if (gid != (gid_t)-1 && disk->fchown(fd, (uid_t)-1, gid) < 0)
-        return err_errno(err, errno,
-                         "cannot set the group of '%s' to %ld (are you a "
-                         "member?)",
-                         name, (long)gid);
+static bool set_mode(int fd, mode_t mode, const char *name, struct err *err) {
     if (disk->fchmod(fd, mode) < 0)
         return err_errno(err, errno, "cannot set the mode of '%s'", name);
     return true;
 }
 
-static bool make_dirs(int fd, gid_t gid, mode_t mode, struct err *err) {
+static bool make_dirs(int fd, struct err *err) {
     for (int dir = 0; dir < BASE_DIRS; dir++) {
         CLEANUP(fd_close) int made = -1;
         const char *name = base_dir_name(dir);
+        mode_t mode = dir == BASE_CTRL ? 0711 : 0700;
         if (!dir_make(fd, name, mode, err) || !dir_open(fd, name, &made, err) ||
-            !own(made, gid, mode, name, err))
+            !set_mode(made, mode, name, err))
             return false;
     }
     return true;
 }
 
-static bool make_fifos(int ctrl, gid_t gid, const struct role *const *roles,
+static bool make_fifos(int ctrl, const struct role *const *roles,
                        struct err *err) {
     for (; roles && *roles; roles++) {
         CLEANUP(fd_close) int fd = -1;
@@ -179,7 +177,7 @@ static bool make_fifos(int ctrl, gid_t gid, const struct role *const *roles,
         if (disk->mkfifoat(ctrl, name, 0622) < 0 && errno != EEXIST)
             return err_errno(err, errno, "cannot create FIFO '%s'", name);
         if (!dir_open_file(ctrl, name, O_RDWR | O_NONBLOCK, 0, &fd, err) ||
-            !own(fd, gid, 0622, name, err))
+            !set_mode(fd, 0622, name, err))
             return false;
     }
     return true;
@@ -204,8 +202,7 @@ static bool refuse_orphans(int fd, const char *path, struct err *err) {
 
 /* The registry's log and index stay beside it and would keep the modes that
  * they were created with. */
-static bool make_registry(const char *path, int ctrl, gid_t gid,
-                          struct err *err) {
+static bool make_registry(const char *path, int ctrl, struct err *err) {
     static const char *const names[] = {"registry.db", "registry.db-wal",
                                         "registry.db-shm"};
     CLEANUP(text_clear) struct text file = TEXT_INIT;
@@ -223,60 +220,54 @@ static bool make_registry(const char *path, int ctrl, gid_t gid,
                 continue;
             return err_set(err, why.kind, "%s", why.text);
         }
-        if (!own(fd, gid, gid == (gid_t)-1 ? 0600 : 0660, names[i], err))
+        if (!set_mode(fd, 0600, names[i], err))
             return false;
     }
     return true;
 }
 
-static mode_t file_mode(gid_t gid) {
-    return gid == (gid_t)-1 ? 0640 : 0660;
-}
-
-static bool make_locks(int ctrl, gid_t group, struct err *err) {
+static bool make_locks(int ctrl, struct err *err) {
     static const char *const names[] = {"base.lock", "projection.lock"};
     for (size_t i = 0; i < COUNT(names); i++) {
         CLEANUP(fd_close) int fd = -1;
-        if (!dir_open_file(ctrl, names[i], O_RDWR | O_CREAT, file_mode(group),
-                           &fd, err) ||
-            !own(fd, group, file_mode(group), names[i], err))
+        if (!dir_open_file(ctrl, names[i], O_RDWR | O_CREAT, 0600, &fd, err) ||
+            !set_mode(fd, 0600, names[i], err))
             return false;
     }
     return true;
 }
 
-static bool make_name(int fd, int ctrl, gid_t group, struct err *err) {
+static bool make_name(int fd, int ctrl, struct err *err) {
     CLEANUP(fd_close) int tmp = -1;
-    CLEANUP(fd_close) int file = -1;
-    return dir_open(fd, "tmp", &tmp, err) && instance_make(tmp, ctrl, err) &&
-           dir_open_file(ctrl, INSTANCE_FILE, O_RDONLY, 0, &file, err) &&
-           own(file, group, 0444, INSTANCE_FILE, err);
+    return dir_open(fd, "tmp", &tmp, err) && instance_make(tmp, ctrl, err);
 }
 
-bool base_make(int fd, gid_t group, const struct role *const *roles,
-               struct err *err) {
+bool base_make(int fd, const struct role *const *roles, struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
-    mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
-    return own(fd, group, mode, "base", err) &&
-           make_dirs(fd, group, mode, err) &&
-           dir_open(fd, "ctrl", &ctrl, err) &&
-           make_fifos(ctrl, group, roles, err) &&
-           make_locks(ctrl, group, err) && make_name(fd, ctrl, group, err);
+    return set_mode(fd, 0711, "base", err) && make_dirs(fd, err) &&
+           dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, roles, err) &&
+           make_locks(ctrl, err) && make_name(fd, ctrl, err);
 }
 
-static bool make_config(const struct base_init *init, int fd, gid_t gid,
+static bool make_config(const struct base_init *init, int fd,
                         struct span config, struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
     CLEANUP(fd_close) int tmp = -1;
-    CLEANUP(fd_close) int conf = -1;
     if (!dir_open(fd, "ctrl", &ctrl, err) || !dir_open(fd, "tmp", &tmp, err) ||
-        !make_registry(init->path, ctrl, gid, err))
+        !make_registry(init->path, ctrl, err))
         return false;
     if (disk->syncfs(fd) < 0)
         return err_errno(err, errno, "cannot sync '%s'", init->path);
-    return dir_write(tmp, fd, BASE_CONFIG, config, 0640, DIR_DURABLE, err) &&
-           dir_open_file(fd, BASE_CONFIG, O_RDONLY, 0, &conf, err) &&
-           own(conf, gid, 0640, BASE_CONFIG, err);
+    return dir_write(tmp, fd, BASE_CONFIG, config, 0600, DIR_DURABLE, err);
+}
+
+/* The directories of the file route get their modes when the base is opened. */
+static bool open_once(const char *path, struct err *err) {
+    struct base *base = NULL;
+    bool ok =
+        base_open(path, &(struct base_open){.no_store = true}, &base, err);
+    base_close(base);
+    return ok;
 }
 
 /* SQLite accepts no longer paths. */
@@ -293,19 +284,19 @@ static bool path_fits(const char *path, struct err *err) {
 bool base_init(const struct base_init *init, struct err *err) {
     CLEANUP(text_clear) struct text config = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
-    gid_t gid;
     if (base_exists(init->path))
         return err_set(err, ERR_REFUSED, "'%s' is a base already%s", init->path,
                        init->target_count > 0
                            ? ": write the target into its pointsman.conf"
                            : "");
-    if (!find_group(init->group, &gid, err) ||
-        !write_config(init, &config, err) || !make_path(init->path, 0700, err))
+    if (!check_group(init->group, err) || !write_config(init, &config, err) ||
+        !make_path(init->path, 0700, err))
         return false;
     fd = open(init->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", init->path);
     return path_fits(init->path, err) && refuse_orphans(fd, init->path, err) &&
-           base_make(fd, gid, init->roles, err) &&
-           make_config(init, fd, gid, text_span(&config), err);
+           base_make(fd, init->roles, err) &&
+           make_config(init, fd, text_span(&config), err) &&
+           (init->group == NULL || open_once(init->path, err));
 }

@@ -19,12 +19,12 @@ bool instance_make(int tmp, int ctrl, struct err *err) {
     memcpy(ten, seeds, sizeof(ten));
     sum_format_id(ten, id);
     dir_fresh_name(SPAN(INSTANCE_FILE), fresh);
-    if (!dir_open_file(tmp, fresh, O_WRONLY | O_CREAT | O_EXCL, 0444, &fd,
+    if (!dir_open_file(tmp, fresh, O_WRONLY | O_CREAT | O_EXCL, 0400, &fd,
                        err) ||
         !dir_write_file(fd, span_of(id), err) ||
         !dir_write_file(fd, SPAN("\n"), err))
         return err_wrap(err, "cannot write the name of the base");
-    if (disk->fchmod(fd, 0444) < 0 || disk->fsync(fd) < 0)
+    if (disk->fchmod(fd, 0400) < 0 || disk->fsync(fd) < 0)
         return err_errno(err, errno, "cannot write the name of the base");
     return dir_move(tmp, fresh, ctrl, INSTANCE_FILE, DIR_DURABLE, &moved,
                     err) &&

@@ -27,14 +27,12 @@ static void policies_add(struct policies *policies, struct span by_operator) {
 static struct span operators_part(const struct base *base,
                                   const struct job *job,
                                   const struct meta *meta) {
-    struct access_rules rules = base_access(base);
     if (!job_has(job, JOB_ROLLS_BACK))
         return (struct span){0};
     if (meta->rb_limit > (uint64_t)base->config.queue.rollback_max)
         return SPAN("rb-limit");
-    return access_has_role(&rules, job->uid, ACCESS_OPERATOR)
-               ? (struct span){0}
-               : SPAN("rollback");
+    return base_has_role(base, job->uid, ACCESS_OPERATOR) ? (struct span){0}
+                                                          : SPAN("rollback");
 }
 
 /* The set's own metadata, which is part of the submission. */

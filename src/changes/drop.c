@@ -11,6 +11,8 @@
 #include "os/clock.h"
 #include "os/dir.h"
 
+enum { COPY_BYTES = 128 << 10 };
+
 bool drop_open(struct base *base, char ret_name[256], int *ret_fd,
                struct err *err) {
     dir_fresh_name(SPAN("drop"), ret_name);
@@ -19,11 +21,67 @@ bool drop_open(struct base *base, char ret_name[256], int *ret_fd,
            base_give_file(base, *ret_fd, err);
 }
 
-bool drop_seal(int fd, struct err *err) {
-    if (disk->fchmod(fd, 0440) < 0)
+/* The owner of the base must be able to read what another account submits. */
+bool drop_seal(const struct base *base, int fd, struct err *err) {
+    if (disk->fchmod(fd, base->is_drop ? 0444 : 0440) < 0)
         return err_errno(err, errno, "cannot make a tarball read-only");
     if (disk->fsync(fd) < 0)
         return err_errno(err, errno, "cannot sync a tarball");
+    return true;
+}
+
+/* A move is durable when its directories are synced. An account that may not
+ * open them syncs the file system, through a file that it has open there. */
+static enum dir_sync sync_of(const struct base *base) {
+    return base->is_drop ? DIR_LAZY : DIR_DURABLE;
+}
+
+static bool sync_lazy(const struct base *base, int fd, struct err *err) {
+    return !base->is_drop || disk->syncfs(fd) == 0 ||
+           err_errno(err, errno, "cannot sync the base");
+}
+
+bool drop_copy(int from, int to, uint64_t most, struct sum *sum,
+               struct err *err) {
+    CLEANUP(text_free_string) char *bytes = mem_alloc(COPY_BYTES);
+    for (;;) {
+        ssize_t got = read(from, bytes, COPY_BYTES);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_errno(err, errno, "cannot read it");
+        if (got == 0)
+            return true;
+        if ((uint64_t)got > most)
+            return err_set(err, ERR_REFUSED, "it is too large");
+        most -= (uint64_t)got;
+        struct span piece = span_make(bytes, (size_t)got);
+        sum_add(sum, piece);
+        if (!dir_write_file(to, piece, err))
+            return false;
+    }
+}
+
+bool drop_adopt(struct base *base, const char *name, int *fd, struct err *err) {
+    CLEANUP(fd_close) int copy = -1;
+    uint64_t most = (uint64_t)base->config.queue.max_unpacked_bytes;
+    char fresh[256], sum_text[SUM_TEXT_BYTES];
+    if (!drop_open(base, fresh, &copy, err))
+        return false;
+    struct sum *sum = sum_new();
+    bool ok =
+        drop_copy(*fd, copy, most, sum, err) && drop_seal(base, copy, err);
+    sum_end(sum, sum_text);
+    if (ok && disk->renameat(base->dirs[BASE_TMP], fresh, base->dirs[BASE_DATA],
+                             name) < 0)
+        ok = err_errno(err, errno, "cannot replace it by a copy");
+    if (!ok)
+        (void)dir_remove(base->dirs[BASE_TMP], fresh, NULL, NULL);
+    ok = ok && dir_sync_now(base->dirs[BASE_DATA], err);
+    if (!ok || lseek(copy, 0, SEEK_SET) != 0)
+        return err_wrap(err, "data of '%s'", name);
+    fd_close(fd);
+    *fd = take_fd(&copy);
     return true;
 }
 
@@ -50,25 +108,28 @@ static bool make_marker(struct base *base, const char *name, struct err *err) {
     enum dir_moved moved;
     dir_fresh_name(span_of(name), fresh);
     if (!dir_open_file(base->dirs[BASE_TMP], fresh, O_WRONLY | O_CREAT | O_EXCL,
-                       0640, &fd, err) ||
+                       0600, &fd, err) ||
         !base_give_file(base, fd, err) ||
         !dir_move(base->dirs[BASE_TMP], fresh, base->dirs[BASE_PREQUEUE], name,
-                  DIR_DURABLE, &moved, err)) {
+                  sync_of(base), &moved, err)) {
         (void)dir_remove(base->dirs[BASE_TMP], fresh, NULL, NULL);
         return err_wrap(err, "cannot put the marker into prequeue/");
     }
     if (moved == DIR_MOVED)
-        return true;
+        return sync_lazy(base, fd, err);
     /* It was submitted before and is still being processed. */
-    return dir_remove(base->dirs[BASE_TMP], fresh, NULL, err) &&
-           dir_sync_now(base->dirs[BASE_PREQUEUE], err);
+    if (!dir_remove(base->dirs[BASE_TMP], fresh, NULL, err))
+        return false;
+    return base->is_drop ? sync_lazy(base, fd, err)
+                         : dir_sync_now(base->dirs[BASE_PREQUEUE], err);
 }
 
-bool drop_publish(struct base *base, const char *from, const char *name,
+bool drop_publish(struct base *base, const char *from, int fd, const char *name,
                   const char *sum, struct err *err) {
     enum dir_moved moved;
     if (!dir_move(base->dirs[BASE_TMP], from, base->dirs[BASE_DATA], name,
-                  DIR_DURABLE, &moved, err))
+                  sync_of(base), &moved, err) ||
+        !sync_lazy(base, fd, err))
         return err_wrap(err, "cannot move the tarball to data/");
     if (moved == DIR_ABSENT)
         return err_set(
@@ -94,9 +155,10 @@ bool drop_approval(struct base *base, struct span csid, struct span bytes,
     text_clear(&name);
     bool ok =
         drop_open(base, tmp_name, &fd, err) && dir_write_file(fd, bytes, err) &&
-        drop_seal(fd, err) &&
+        drop_seal(base, fd, err) &&
         dir_move(base->dirs[BASE_TMP], tmp_name, base->dirs[BASE_PREQUEUE],
-                 ret_name, DIR_DURABLE, &moved, err);
+                 ret_name, sync_of(base), &moved, err) &&
+        sync_lazy(base, fd, err);
     if (!ok && fd >= 0)
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
     return ok || err_wrap(err, "cannot put the approval into prequeue/");
@@ -133,7 +195,7 @@ bool drop_caller_note(struct base *base, const char *name, uid_t caller,
 }
 
 /* A note is trusted only if written by the owner's process or root's, and only
- * for this set: in a shared base the group may write in tmp/ too. */
+ * for this set: those who may submit write in tmp/ too. */
 static bool note_read(struct base *base, const char *called, struct text *text,
                       struct err *err) {
     CLEANUP(fd_close) int fd = -1;

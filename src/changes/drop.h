@@ -14,11 +14,18 @@
 bool drop_open(struct base *base, char ret_name[256], int *ret_fd,
                struct err *err);
 /* The file is complete: makes it durable and read-only from now on. */
-bool drop_seal(int fd, struct err *err);
-/* tmp/FROM becomes data/NAME, and the marker follows. If data/NAME exists with
+bool drop_seal(const struct base *base, int fd, struct err *err);
+/* Appends the rest of a file to another and to the sum. ERR_REFUSED: more than
+ * `most` bytes. */
+bool drop_copy(int from, int to, uint64_t most, struct sum *sum,
+               struct err *err);
+/* Replaces data/NAME, a file of another account that is open as *fd, by a copy
+ * that only the owner of the base can change; *fd is the copy then. */
+bool drop_adopt(struct base *base, const char *name, int *fd, struct err *err);
+/* tmp/FROM, open as `fd`, becomes data/NAME, and the marker follows. If data/NAME exists with
  * the same sum, it is kept; with another sum: ERR_REFUSED. */
-bool drop_publish(struct base *base, const char *from, const char *name,
-                  const char *sum, struct err *err);
+bool drop_publish(struct base *base, const char *from, int fd,
+                  const char *name, const char *sum, struct err *err);
 
 /* Writes an approval (wire/approval_text.h) durably under a unique name:
  * prequeue/approve_CSID_MORE. */

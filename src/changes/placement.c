@@ -126,7 +126,7 @@ static bool write_why(const struct base *base, const char *name,
     text_addescaped(&line, span_of(original));
     text_adds(&line, ")\n");
     return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_REJECT], why,
-                     text_span(&line), 0640, DIR_DURABLE, err);
+                     text_span(&line), 0600, DIR_DURABLE, err);
 }
 
 bool placement_reject(const struct base *base, int dir, const char *name,

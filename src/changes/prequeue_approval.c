@@ -69,7 +69,7 @@ static bool take_owner(const struct prequeue *prequeue,
     const char *name =
         arena_printf(&entry->arena, "uid:%lu", (unsigned long)owner);
     if (!span_is(by, name) || entry->st.st_nlink != 1 || owner == 0 ||
-        owner == base->uid)
+        owner == base->uid || !base_has_role(base, owner, ACCESS_SUBMITTER))
         return false;
     approval->word.who = span_of(name);
     approval->verified = true;
@@ -127,7 +127,8 @@ static bool look_at_text(struct prequeue *prequeue,
             return prequeue_entry_reject(
                 prequeue, entry, "unsigned",
                 "it has no signature, and does not name the owner of the file "
-                "either (by uid:N); root and the owner of the base use "
+                "either (by uid:N), who needs the role submitter; root and the "
+                "owner of the base use "
                 "`pointsman approve`",
                 err);
         entry->state = ENTRY_CHECKED;

@@ -152,6 +152,10 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
                                      err);
     if (st.st_size > base->config.queue.max_unpacked_bytes)
         return reject_huge(prequeue, entry, err);
+    /* Its owner could alter a file of another account after the check. */
+    if (st.st_uid != base->uid && st.st_uid != 0 &&
+        !drop_adopt(base, entry->name, &fd, &why))
+        return prequeue_entry_wait(prequeue, entry, "bad-data", why.text, err);
     entry->state = ENTRY_CHECKING;
     checker_check(prequeue->checker, fd, on_checked, entry);
     return true;
@@ -190,6 +194,29 @@ static bool read_job_file(struct prequeue *prequeue,
     return true;
 }
 
+/* Callers of the server were checked by it. A second name of the marker may
+ * have been made by somebody else than its owner. */
+static bool is_permitted(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, bool *ret_good,
+                         struct err *err) {
+    const struct base *base = prequeue->base;
+    uid_t uid = entry->st.st_uid;
+    char why[128];
+    *ret_good = uid == base->uid || uid == 0;
+    if (*ret_good)
+        return true;
+    if (entry->st.st_nlink != 1)
+        return prequeue_entry_wait(prequeue, entry, "linked",
+                                   "its marker has a second name", err);
+    *ret_good = base_has_role(base, uid, ACCESS_SUBMITTER);
+    if (*ret_good)
+        return true;
+    snprintf(why, sizeof(why),
+             "uid %lu does not have the role submitter ([access])",
+             (unsigned long)uid);
+    return prequeue_entry_reject(prequeue, entry, "no-role", why, err);
+}
+
 static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
                       const struct stat *before, struct err *err) {
     struct set_name name;
@@ -208,6 +235,10 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     if (!set_name_parse(span_of(entry->name), &name, &why))
         return prequeue_entry_reject(prequeue, entry, refusal_word(why.kind),
                                      why.text, err);
+    if (!is_permitted(prequeue, entry, &good, err))
+        return false;
+    if (!good)
+        return true;
     if (set_is_future(&name, prequeue->now))
         return prequeue_entry_wait(
             prequeue, entry, "future",

@@ -121,7 +121,7 @@ bool projection_set_safe_seq(const struct base *base, uint64_t seq,
     char line[32];
     int len = snprintf(line, sizeof(line), "%" PRIu64 "\n", seq);
     return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_CTRL], "projected",
-                     span_make(line, (size_t)len), 0640, DIR_LAZY, err);
+                     span_make(line, (size_t)len), 0600, DIR_LAZY, err);
 }
 
 /* ---- one set --------------------------------------------------------- */
@@ -136,7 +136,7 @@ static bool write_job_file(struct projection *projection, const struct job *job,
     if (!set_record_job_file(base->store, job, &arena, &text, err))
         return false;
     return dir_write(base->dirs[BASE_TMP], base->dirs[state], name,
-                     text_span(&text), 0640, DIR_LAZY, err) &&
+                     text_span(&text), 0600, DIR_LAZY, err) &&
            dir_open_file(base->dirs[state], name, O_RDONLY, 0, &fd, err) &&
            base_give_file(base, fd, err);
 }

@@ -133,7 +133,7 @@ static bool open_log(struct base *base, const char *name, int *ret_fd,
         return true;
     if (why.sys != ENOENT)
         return err_set(err, why.kind, "%s", why.text);
-    return dir_open_file(dir, name, O_RDWR | O_APPEND | O_CREAT, 0640, ret_fd,
+    return dir_open_file(dir, name, O_RDWR | O_APPEND | O_CREAT, 0600, ret_fd,
                          err) &&
            base_give_file(base, *ret_fd, err);
 }

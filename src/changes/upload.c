@@ -211,7 +211,7 @@ static void admit_set(struct upload *upload, const struct set_check *check,
         ok = err_set(&err, ERR_REFUSED, "%s: %s", why.word, why.text);
     const char *name = arena_string(&upload->arena, upload->name);
     ok = ok && drop_caller_note(base, name, upload->caller, &err) &&
-         drop_publish(base, upload->tmp_name, name,
+         drop_publish(base, upload->tmp_name, upload->fd, name,
                       arena_string(&upload->arena, candidate->sum), &err);
     if (!ok) {
         answer_err(upload, &err);
@@ -264,7 +264,7 @@ void upload_finish(struct upload *upload, struct checker *checker,
     upload->checker = checker;
     upload->done = done;
     upload->ctx = ctx;
-    if (!drop_seal(upload->fd, &err)) {
+    if (!drop_seal(upload->base, upload->fd, &err)) {
         answer_err(upload, &err);
         return;
     }
@@ -272,23 +272,6 @@ void upload_finish(struct upload *upload, struct checker *checker,
 }
 
 /* ---- by files -------------------------------------------------------- */
-
-static bool copy(int from, int to, struct sum *sum, struct err *err) {
-    CLEANUP(text_free_string) char *bytes = mem_alloc(128 * 1024);
-    for (;;) {
-        ssize_t got = read(from, bytes, 128 * 1024);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_errno(err, errno, "cannot read it");
-        if (got == 0)
-            return true;
-        struct span piece = span_make(bytes, (size_t)got);
-        sum_add(sum, piece);
-        if (!dir_write_file(to, piece, err))
-            return false;
-    }
-}
 
 bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     CLEANUP(fd_close) int out = -1;
@@ -301,11 +284,11 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     if (!drop_open(base, tmp_name, &out, err))
         return false;
     struct sum *sum = sum_new();
-    bool ok = copy(fd, out, sum, err);
+    bool ok = drop_copy(fd, out, UINT64_MAX, sum, err);
     sum_end(sum, sum_text);
-    ok = ok && drop_seal(out, err) &&
+    ok = ok && drop_seal(base, out, err) &&
          drop_caller_note(base, to, geteuid(), err) &&
-         drop_publish(base, tmp_name, to, sum_text, err);
+         drop_publish(base, tmp_name, out, to, sum_text, err);
     if (!ok) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
         return err_wrap(err, "cannot submit '%s'", to);

@@ -30,7 +30,27 @@ bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
     return client_open(&options, ret_client, err);
 }
 
+/* A command that opens the files of the base itself asks no server whether the
+ * caller has the role that its row names. */
+static bool may_open(const struct call *call, const char *path,
+                     struct err *err) {
+    struct access_rules rules = {0};
+    uid_t owner;
+
+    (void)base_is_ours(path, &owner);
+    rules.owner = owner;
+    struct access_actor caller = base_caller(&rules);
+    return access_allows(&rules, &caller, call->command->need, NULL, err) ||
+           err_wrap(err, "'%s' opens the files of base '%s'",
+                    call->command->name, path);
+}
+
 bool call_base(struct call *call, const char **ret_path, struct err *err) {
+    return call_base_path(call, ret_path, err) &&
+           may_open(call, *ret_path, err);
+}
+
+bool call_base_path(struct call *call, const char **ret_path, struct err *err) {
     CLEANUP(text_free_string) char *path = NULL;
 
     if (call_has(call, "server"))

@@ -19,8 +19,11 @@ bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
                          void *ctx, struct client **ret_client,
                          struct err *err);
 /* The base's path, for commands that work on its files directly. Refuses
- * --server. In the call's arena. */
+ * --server, and with ERR_DENIED callers without the role of the command. In the
+ * call's arena. */
 bool call_base(struct call *call, const char **ret_path, struct err *err);
+/* The same for a command that does not need to open the base. */
+bool call_base_path(struct call *call, const char **ret_path, struct err *err);
 /* The first `count` operands are not "", as they would be from an unset
  * variable. */
 bool call_operands_not_empty(const struct call *call, size_t words,

@@ -43,6 +43,9 @@ bool client_has_server(const struct client *client);
  * base, or none; the next call goes there. False: a URL was given, or no
  * server was asked. */
 bool client_look_again(struct client *client);
+/* ERR_UNAVAILABLE if the base belongs to another account: without a server it
+ * cannot be used from here. */
+bool client_may_open(const struct client *client, struct err *err);
 /* Path of the base; NULL if there is only a URL. */
 const char *client_base_path(const struct client *client);
 

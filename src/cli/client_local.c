@@ -41,6 +41,16 @@ void client_local_close(struct client *client) {
 
 /* ---- opening ------------------------------------------------------------- */
 
+bool client_may_open(const struct client *client, struct err *err) {
+    uid_t owner;
+    return base_is_ours(client->base_path, &owner) ||
+           err_set(err, ERR_UNAVAILABLE,
+                   "no server is running in base '%s', and only its owner "
+                   "(uid %ld) and root can use it without one: the owner "
+                   "starts it with 'pointsman serve'",
+                   client->base_path, (long)owner);
+}
+
 static bool local_open(struct client *client, bool writes, struct err *err) {
     struct base_open how = {.read_only = !writes};
 
@@ -50,6 +60,8 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
     }
     if (client->base != NULL && (client->writes || !writes))
         return true;
+    if (!client_may_open(client, err))
+        return false;
     client_local_close(client);
     if (!base_open(client->base_path, &how, &client->base, err) ||
         !output_open(client->base->fd, false, &client->output, err))
@@ -60,7 +72,7 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
         .store = client->base->store,
         .base = client->base,
         .output = client->output,
-        .access = base_access(client->base),
+        .access = &client->base->access,
         .seed = clock_seed(),
     };
     client->api = api_new(&options);

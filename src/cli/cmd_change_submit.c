@@ -138,11 +138,14 @@ int cmd_change_put(struct call *call) {
     struct base_open how = {.no_store = true};
     struct base *base = NULL;
     const char *path;
+    uid_t owner;
     struct err err = {0};
     int status = 0;
 
     if (!call_operands(call, 1, SIZE_MAX, &err) ||
-        !call_base(call, &path, &err) || !base_open(path, &how, &base, &err))
+        !call_base_path(call, &path, &err) ||
+        !(base_is_ours(path, &owner) ? base_open(path, &how, &base, &err)
+                                     : base_open_drop(path, &base, &err)))
         return console_error(&err);
     if (!put_approvals(call, base, &err)) {
         base_close(base);

@@ -84,6 +84,15 @@ static int config_list(struct call *call) {
     return console_finish(0);
 }
 
+/* A name that this machine does not know gives nobody a role. */
+static bool access_check(const struct base *base, struct err *err) {
+    return base->unknown.len == 0 ||
+           err_set(err, ERR_CONFIG,
+                   "[access] names '%.*s', which is no account or group on "
+                   "this machine and so has no role",
+                   (int)base->unknown.len, base->unknown.p);
+}
+
 /* Checks what the syntax alone does not: each schedule has a valid item and
  * zone and fires at all, the listen address is valid, and the accounts and
  * groups of persons and policies exist. */
@@ -95,7 +104,7 @@ static int check_meaning(struct call *call) {
         return console_error(&err);
     struct span listen = base->config.serve.listen;
     bool ok =
-        schedule_config_check(base, &err) &&
+        access_check(base, &err) && schedule_config_check(base, &err) &&
         policies_check(&base->config, &err) &&
         (listen.len == 0 || span_is(listen, "off") ||
          http_server_address_check(arena_string(&call->arena, listen), &err));
@@ -368,6 +377,31 @@ static const char *target_fault(struct call *call, const struct base *base,
                         job.detail.len ? job.detail.p : "");
 }
 
+struct faults {
+    bool as_json, well;
+};
+
+static void fault_found(void *ctx, const char *sentence) {
+    struct faults *faults = ctx;
+    faults->well = false;
+    finding(faults->as_json, "modes", false, "", sentence);
+}
+
+static bool find_access(const struct base *base, bool as_json) {
+    struct faults faults = {as_json, true};
+    struct err err = {0};
+
+    if (!base_modes_check(base, fault_found, &faults, &err))
+        fault_found(&faults, err.text);
+    if (faults.well)
+        finding(as_json, "modes", true, "", "only the owner reaches the files");
+    if (!access_check(base, &err)) {
+        finding(as_json, "access", false, "", err.text);
+        return false;
+    }
+    return faults.well;
+}
+
 static bool find_targets(struct call *call, const struct base *base,
                          bool as_json) {
     const struct config *config = &base->config;
@@ -402,6 +436,7 @@ int cmd_doctor(struct call *call) {
     }
     finding(json, "base", true, base->path, "can be opened");
     well &= find_registry(call, base, json);
+    well &= find_access(base, json);
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);

@@ -50,7 +50,8 @@ static bool host_if_free(struct run *run, struct err *err) {
 
     if (client_has_server(run->client))
         return true;
-    if (!base_open(client_base_path(run->client), &how, &run->base, err))
+    if (!client_may_open(run->client, err) ||
+        !base_open(client_base_path(run->client), &how, &run->base, err))
         return false;
     if (host_open(run->base, &run->box, run->in_terminal, &run->host, &why)) {
         client_use_host(run->client, run->host);
@@ -66,11 +67,6 @@ static bool host_if_free(struct run *run, struct err *err) {
     run->base = NULL;
     if (why.kind == ERR_RUNNING)
         return true;
-    /* Members of a base's group may submit jobs; only its owner runs them. */
-    if (why.kind == ERR_DENIED)
-        err_wrap(&why,
-                 "no server is running, and only the owner of the base may "
-                 "run its jobs (use `submit` to queue the job)");
     if (err != NULL)
         *err = why;
     return false;

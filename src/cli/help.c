@@ -403,10 +403,11 @@ static void topic_roles(struct text *out) {
         add_pair(out, access_role_word((enum access_role)role), 9,
                  meanings[role]);
     text_adds(out,
-              "\nThe owner of the base and root are admin. Members of the "
-              "group given to\n`pointsman init --group` are submitters, but "
-              "may do everything except approve\nas an operator. Other "
-              "accounts have no role.\n");
+              "\nThe owner of the base and root are admin. Other accounts "
+              "have the role that\n[access] in pointsman.conf gives them; "
+              "`pointsman init --group GROUP` makes\nthe members of GROUP "
+              "submitters. Only the owner and root can open the files\nof a "
+              "base; everybody else needs its server.\n");
 }
 
 static const struct {

@@ -5,9 +5,11 @@
 #define POINTSMAN_CORE_ACCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/err.h"
+#include "lib/text.h"
 
 /* Each role includes those before it. */
 enum access_role {
@@ -35,36 +37,43 @@ struct access_need {
 #define ACCESS_NEED_ADMIN     {ACCESS_ADMIN, ACCESS_ADMIN}
 /* clang-format on */
 
-/* Which accounts have which role in a base. */
+/* A role given to an account, to the members of a group or to everybody. */
+enum access_who { ACCESS_EVERYBODY, ACCESS_ACCOUNT, ACCESS_GROUP };
+struct access_grant {
+    enum access_role role;
+    enum access_who who;
+    uint32_t id;      /* of the account or group */
+    struct span name; /* as configured: "alice", "@dev", "*" */
+};
+
+/* Which accounts have which role in a base. The owner and root are admins. */
 struct access_rules {
     uint32_t owner;
-    bool has_group; /* its members share the base (init --group) */
-    uint32_t gid;
+    const struct access_grant *grants;
+    size_t grant_count;
 };
 
 struct access_actor {
     uint32_t uid;
     enum access_role role;
     bool is_known; /* false: the caller came over TCP and is anonymous */
-    /* True for a member of the group that shares the base: the role is
-     * submitter, but nothing is refused. Configured roles will replace this. */
-    bool shares;
 };
 
 const char *access_role_word(enum access_role role); /* "submitter" */
 
-/* The actor for an account; `in_group`: the account is a member of rules->gid.
- * The owner and root are admins, members of the group are submitters. */
+/* The highest role that is given to an account with these groups. */
+enum access_role access_role_of(const struct access_rules *rules, uint32_t uid,
+                                const uint32_t *groups, size_t group_count);
+/* The actor for such an account. */
 struct access_actor access_actor_make(const struct access_rules *rules,
-                                      uint32_t uid, bool in_group);
-/* True if the account has at least this role, regardless of its groups. */
-bool access_has_role(const struct access_rules *rules, uint32_t uid,
-                     enum access_role role);
+                                      uint32_t uid, const uint32_t *groups,
+                                      size_t group_count);
+/* True if a role is given to a group: the groups of an account matter. */
+bool access_needs_groups(const struct access_rules *rules);
 
-/* True if this actor may do this to the job; an actor that `shares` may do
- * everything. `submitter` is the job's account; NULL: no particular job, so
- * the lower role of `need` suffices. Otherwise ERR_DENIED, which names the
- * missing role and who has it. */
+/* True if this actor may do this to the job. `submitter` is the job's account;
+ * NULL: no particular job, so the lower role of `need` suffices. Otherwise
+ * ERR_DENIED, which names the missing role and who has it. */
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
                    const uint32_t *submitter, struct err *err);

@@ -20,12 +20,11 @@ static bool open_local(struct http *http, const struct http_options *options,
         .loop = options->loop,
         .api = options->api,
         .local = true,
-        .access = base_access(base),
+        .access = &base->access,
     };
 
-    if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET,
-                     base->group ? 0660 : 0600,
-                     base->group ? base->gid : (gid_t)-1, &local.fd, err) ||
+    if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET, 0666, &local.fd,
+                     err) ||
         !http_server_open(&local, &http->local, err))
         return err_wrap(err, "cannot answer on 'ctrl/%s'", BASE_SOCKET);
     http->open++;

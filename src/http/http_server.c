@@ -215,11 +215,11 @@ static struct access_actor actor_of(const struct exchange *exchange) {
         exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL || !sock_peer(info->connect_fd, &peer, NULL))
         return nobody;
-    const struct access_rules *access = &options->access;
-    bool in_group = access->has_group &&
-                    (peer.gid == access->gid ||
-                     sock_peer_in_group(info->connect_fd, access->gid));
-    return access_actor_make(access, peer.uid, in_group);
+    uint32_t groups[SOCK_PEER_GROUPS];
+    size_t count = 0;
+    if (access_needs_groups(options->access))
+        count = sock_peer_groups(info->connect_fd, groups);
+    return access_actor_make(options->access, peer.uid, groups, count);
 }
 
 static enum MHD_Result refuse_method(struct MHD_Connection *connection) {

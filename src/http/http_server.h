@@ -21,10 +21,10 @@ struct http_server;
 struct http_server_options {
     uv_loop_t *loop;
     struct api *api;
-    int fd;                     /* listening, non-blocking; the server takes
-                                   ownership */
-    bool local;                 /* a unix socket: peers are known */
-    struct access_rules access; /* of the base, for a unix socket */
+    int fd;     /* listening, non-blocking; the server takes
+                   ownership */
+    bool local; /* a unix socket: peers are known */
+    const struct access_rules *access; /* of the base, for a unix socket */
     unsigned connections; /* limit; 0 = as many as descriptors allow, up to
                              4000; the soft limit is raised for it */
     unsigned idle_s;      /* an idle connection is closed after this; 0 = 60 */

@@ -33,7 +33,7 @@ bool branch_note_exists(const char *dir, const char *git, const char *branch,
 static bool notes_make(const char *dir, struct err *err) {
     CLEANUP(text_clear) struct text parent = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
-    if (mkdir(dir, 0750) != 0)
+    if (mkdir(dir, 0700) != 0)
         return errno == EEXIST ||
                err_errno(err, errno, "cannot create '%s'", dir);
     text_addf(&parent, "%s/..", dir);
@@ -59,5 +59,5 @@ bool branch_note_write(const char *dir, const char *git, const char *branch,
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", dir);
-    return dir_write(fd, fd, name, text_span(&text), 0640, DIR_DURABLE, err);
+    return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
 }

@@ -163,7 +163,7 @@ static bool add_config(struct writing *writing, struct err *err) {
 }
 
 static bool add_manifest(struct writing *writing, struct err *err) {
-    struct stat st = {.st_mode = 0640, .st_size = (off_t)writing->manifest.len};
+    struct stat st = {.st_mode = 0600, .st_size = (off_t)writing->manifest.len};
     return begin_entry(writing, "MANIFEST", &st, err) &&
            (tar.write_data(writing->tar, text_string(&writing->manifest),
                            writing->manifest.len) ==

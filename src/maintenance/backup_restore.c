@@ -62,7 +62,7 @@ static bool open_target(int into, const char *path, mode_t mode, int *ret_fd,
         int dir = at < 0 ? into : at, next = -1;
         if (!rest.p)
             return dir_open_file(dir, name, O_WRONLY | O_CREAT | O_EXCL,
-                                 mode & 0777, ret_fd, err);
+                                 mode & 0700, ret_fd, err);
         if (!dir_make(dir, name, 0700, err) || !dir_open(dir, name, &next, err))
             return false;
         fd_close(&at);
@@ -249,7 +249,7 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
     into = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
-    return base_make(into, (gid_t)-1, roles, err) &&
+    return base_make(into, roles, err) &&
            backup_read(fd, into, report, err);
 }
 

@@ -222,6 +222,10 @@ static bool look_for_owner(void *ctx, struct span entry) {
     return true;
 }
 
+static void on_problem(void *ctx, const char *sentence) {
+    fsck_problem(ctx, "%s", sentence);
+}
+
 bool fsck_check(struct base *base, struct fsck_report *report,
                 struct err *err) {
     struct err why = {0};
@@ -230,7 +234,8 @@ bool fsck_check(struct base *base, struct fsck_report *report,
             return err_set(err, why.kind, "%s", why.text);
         fsck_problem(report, "registry: %s", why.text);
     }
-    if (!check_sets(base, report, err))
+    if (!base_modes_check(base, on_problem, report, err) ||
+        !check_sets(base, report, err))
         return false;
     for (int state = 0; state < JOB_STATES; state++) {
         struct looking looking = {base, report, job_state_dir(state)};

@@ -486,7 +486,7 @@ bool rebuild_registry(const char *path, struct wall now,
     bool ok = refuse_to_forget(rebuild.base, err) && collect(&rebuild, err);
     if (ok) {
         put_in_order(&rebuild);
-        ok = make_registry(&rebuild, err);
+        ok = make_registry(&rebuild, err) && base_modes_set(rebuild.base, err);
     }
     map_clear(&rebuild.sets);
     arena_clear(&rebuild.arena);

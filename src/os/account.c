@@ -60,7 +60,12 @@ bool account_group_find(struct span name, gid_t *ret_gid, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     char *copy = arena_string(&arena, name);
     struct group entry, *found = NULL;
+    uint64_t gid;
     int sys = ERANGE;
+    if (span_u64(name, &gid) && gid < UINT32_MAX) {
+        *ret_gid = (gid_t)gid;
+        return true;
+    }
     for (size_t bytes = ENTRY_BYTES; sys == ERANGE && bytes <= ENTRY_BYTES_MAX;
          bytes *= 2)
         sys =

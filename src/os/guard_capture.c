@@ -286,7 +286,7 @@ static void open_stamps(struct guard_capture *capture) {
         capture->stamps_fd = openat(capture->dir_fd, path,
                                     O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
                                         O_NOFOLLOW | O_CLOEXEC,
-                                    0640);
+                                    0600);
     if (capture->stamps_fd < 0)
         stop_stamping(capture);
     else
@@ -303,7 +303,7 @@ void guard_capture_spill(struct guard_capture *capture) {
     open_stamps(capture);
     capture->fd = openat(
         capture->dir_fd, capture->path,
-        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
+        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (capture->fd < 0) {
         /* Without a file the last bytes stay in memory, as without a path. */
         capture->lost = true;

@@ -27,7 +27,7 @@ static bool open_lock(int dir, const char *name, bool create, int *ret_fd,
     struct err why = {0};
     if (!dir_open_file(dir, name, O_RDWR | O_NONBLOCK, 0, ret_fd, &why) &&
         why.sys == ENOENT && create)
-        return dir_open_file(dir, name, O_RDWR | O_CREAT, 0640, ret_fd, err);
+        return dir_open_file(dir, name, O_RDWR | O_CREAT, 0600, ret_fd, err);
     if (*ret_fd >= 0 || why.sys == ENOENT)
         return true;
     /* A reader may hold a lock too, and a job file may be read-only. */
@@ -113,8 +113,7 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                        "another process is already running and holds '%s'",
                        name);
     }
-    /* Every user who can read the directory may ask for the holder. */
-    (void)disk->fchmod(fd, 0664);
+    (void)disk->fchmod(fd, 0600);
     int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
     if (disk->ftruncate(fd, 0) < 0)
         return err_errno(err, errno, "cannot write '%s'", name);

@@ -27,7 +27,7 @@ struct output {
 
 static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
                       struct err *err) {
-    if (make && mkdirat(fd, name, 0750) < 0 && errno != EEXIST)
+    if (make && mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
         return err_errno(err, errno, "cannot create directory '%s'", name);
     *ret_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Nothing was ever written, so there is nothing to find. */
@@ -86,7 +86,7 @@ static bool segment_begin(struct output *output, struct err *err) {
         snprintf(name, sizeof(name), "%" PRIu64, number);
         int fd =
             openat(output->segments_fd, name,
-                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640);
+                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
         if (fd < 0 && errno == EEXIST)
             continue;
         if (fd < 0)
@@ -174,7 +174,7 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
     if (output->made_dir != group + 1) {
         char name[32];
         snprintf(name, sizeof(name), "%" PRIu64, group);
-        if (mkdirat(output->files_fd, name, 0750) < 0 && errno != EEXIST)
+        if (mkdirat(output->files_fd, name, 0700) < 0 && errno != EEXIST)
             return err_errno(err, errno,
                              "cannot create directory 'attempts/files/%s'",
                              name);
@@ -416,7 +416,7 @@ bool output_pack(struct output *output, struct span place, struct err *err) {
     CLEANUP(fd_close)
     int to =
         openat(output->files_fd, text_string(&half),
-               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return err_errno(err, errno, "cannot create output '%s'",
                          text_string(&half));

@@ -65,8 +65,8 @@ static bool remove_stale(int dir, const char *name, struct err *err) {
     return dir_remove(dir, name, NULL, err);
 }
 
-bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
-                 int *ret_fd, struct err *err) {
+bool sock_listen(int dir, const char *name, mode_t mode, int *ret_fd,
+                 struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     struct sockaddr_un at;
     if (!address(dir, name, &at, err) || !remove_stale(dir, name, err))
@@ -78,10 +78,6 @@ bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
      * set. */
     if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         return err_errno(err, errno, "cannot bind socket '%s'", name);
-    if (group != (gid_t)-1 &&
-        fchownat(dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_errno(err, errno, "cannot set the group of socket '%s'",
-                         name);
     if (fchmodat(dir, name, mode, 0) < 0)
         return err_errno(err, errno, "cannot set the mode of socket '%s'",
                          name);
@@ -100,13 +96,15 @@ bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err) {
     return true;
 }
 
-bool sock_peer_in_group(int fd, gid_t group) {
-    gid_t groups[1024];
-    socklen_t len = sizeof(groups);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-        return false;
-    for (size_t i = 0; i < len / sizeof(gid_t); i++)
-        if (groups[i] == group)
-            return true;
-    return false;
+size_t sock_peer_groups(int fd, uint32_t ret_groups[SOCK_PEER_GROUPS]) {
+    struct sock_peer peer;
+    gid_t groups[SOCK_PEER_GROUPS - 1];
+    socklen_t bytes = sizeof(groups);
+    if (!sock_peer(fd, &peer, NULL))
+        return 0;
+    ret_groups[0] = peer.gid;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
+        return 1;
+    memcpy(&ret_groups[1], groups, bytes);
+    return 1 + bytes / sizeof(gid_t);
 }

@@ -4,14 +4,16 @@
 #define POINTSMAN_OS_SOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/err.h"
 
 /* Listens, non-blocking, close-on-exec. Replaces the socket of a dead listener;
  * ERR_RUNNING if another process listens. */
-bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
-                 int *ret_fd, struct err *err);
+bool sock_listen(int dir, const char *name, mode_t mode, int *ret_fd,
+                 struct err *err);
 /* Connects, blocking. ERR_UNAVAILABLE: no listener, or no such socket. */
 bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err);
 
@@ -22,8 +24,9 @@ struct sock_peer {
     gid_t gid;
 };
 bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err);
-/* True if the peer's process is a member of `group`, by its groups when it
- * connected (SO_PEERGROUPS). */
-bool sock_peer_in_group(int fd, gid_t group);
+/* The groups that the peer's process had when it connected, its own and the
+ * additional ones; with too many, only its own. Returns their number. */
+enum { SOCK_PEER_GROUPS = 1024 };
+size_t sock_peer_groups(int fd, uint32_t ret_groups[SOCK_PEER_GROUPS]);
 
 #endif

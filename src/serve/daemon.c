@@ -125,7 +125,7 @@ static bool start_api(struct daemon *daemon, struct err *err) {
         .base = daemon->base,
         .output = roles_output(daemon->roles),
         .roles = roles_hooks(daemon->roles),
-        .access = base_access(daemon->base),
+        .access = &daemon->base->access,
         .seed = clock_seed(),
     };
     daemon->api = api_new(&api);
@@ -201,12 +201,8 @@ int daemon_run(const struct daemon_options *options) {
     if (!base_open(options->base_path, &how, &daemon.base, &err))
         return complain(&err);
     uv_loop_init(&daemon.loop);
-    if (!start(&daemon, &err)) {
-        /* Members of the group of a base submit jobs, but do not run them. */
-        if (err.kind == ERR_DENIED && geteuid() != daemon.base->uid)
-            err_wrap(&err, "only the owner of the base may run its jobs");
+    if (!start(&daemon, &err))
         daemon.status = complain(&err);
-    }
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
     if (daemon.serve_lock >= 0)

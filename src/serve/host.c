@@ -85,7 +85,7 @@ bool host_open(struct base *base, struct roles_box *box, bool terminal,
         .base = base,
         .output = roles_output(host->roles),
         .roles = roles_hooks(host->roles),
-        .access = base_access(base),
+        .access = &base->access,
         .seed = clock_seed(),
     };
     host->api = api_new(&api);

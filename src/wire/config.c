@@ -14,6 +14,7 @@ static const struct config_section *const sections[] = {
     &config_queue_section,
     &config_serve_section,
     &config_target_section,
+    &config_access_section,
 };
 static const struct config_section *const *added_sections;
 static size_t added_count;

@@ -72,6 +72,11 @@ struct config_serve {
 #include "wire/config_serve.def"
 };
 
+struct config_access {
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_access.def"
+};
+
 /* check.NAME = COMMAND */
 struct config_check {
     struct span name;
@@ -100,6 +105,7 @@ enum { CONFIG_ADDED_MOST = 16 };
 struct config {
     struct config_queue queue;
     struct config_serve serve;
+    struct config_access access;
     struct config_target *targets; /* in the order of the files */
     size_t target_count;
     struct config_items added[CONFIG_ADDED_MOST];
@@ -129,6 +135,9 @@ const void *config_added(const struct config *config,
 /* NULL: no such target. */
 const struct config_target *config_target(const struct config *config,
                                           struct span name);
+/* Takes the next name off the value of a role in [access]: an account, "@GROUP"
+ * or "*". False: there are no more. */
+bool config_access_next(struct span *rest, struct span *ret_name);
 /* Limits for the tarballs of `target` (NULL: symlinks denied). */
 struct set_limits config_set_limits(const struct config *config,
                                     const struct config_target *target);

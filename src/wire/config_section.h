@@ -87,7 +87,7 @@ struct config_section {
 };
 
 extern const struct config_section config_queue_section, config_serve_section,
-    config_target_section;
+    config_target_section, config_access_section;
 
 /* Adds the sections of capabilities. Call it once, before a configuration is
  * read; the array stays the caller's and must outlive all configurations. */

@@ -7,6 +7,8 @@
 with_policies() {
     make_base "$@"
     cat >base/conf.d/approval.conf <<'EOF'
+[access]
+submitter = 65534
 [target "main"]
 blind = allow
 [approval "prod"]
@@ -309,6 +311,7 @@ scenario 'policies by class, target and path apply to every way of submission' \
 rollback_of_others() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     make_base
+    printf '[access]\nsubmitter = 65534\n' >base/conf.d/access.conf
     printf '[target "main"]\nblind = allow\n' >base/conf.d/blind.conf
     make_set C1 DC src/a C1
     pointsman change submit "$made"

@@ -80,6 +80,7 @@ two_people() {
 drop_theirs() {
     cp "$theirs" "base/data/$(basename "$theirs")"
     : >base/tmp/theirs
+    printf '[access]\nsubmitter = 65534\n' >base/conf.d/access.conf
     chown 65534 base/tmp/theirs
     mv base/tmp/theirs "base/prequeue/$(basename "$theirs")"
 }

@@ -440,6 +440,7 @@ file() {
 owners() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_signers
+    printf '[access]\nsubmitter = 65534, 65533\n' >base/conf.d/access.conf
     held C1 two
     text uid:65534 C1
     file 65533 approve_C1_other

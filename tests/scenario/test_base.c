@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -320,57 +319,125 @@ static void the_base_is_searched_in_the_documented_order(void **state) {
     assert_int_equal(fchdir(old), 0);
 }
 
+/* ---- shared with others -------------------------------------------------- */
+
 enum { GROUP = 54321 };
 
-/* Calls `act` in a child process, as another user of the base's group. */
-static void as_member(uid_t uid, void (*act)(struct spool *spool),
-                      const char *path) {
-    pid_t child = fork();
-    int status;
-    if (child == 0) {
-        struct spool spool = {.path = mem_string(path),
-                              .now = wall_from_s(1800000000)};
-        umask(077);
-        if (setgroups(0, NULL) < 0 || setresgid(GROUP, GROUP, GROUP) < 0 ||
-            setresuid(uid, uid, uid) < 0)
-            _exit(2);
-        spool_open(&spool);
-        act(&spool);
-        spool_close(&spool);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
 }
 
-static void admits(struct spool *spool) {
-    spool_admit(spool, "C1", "f");
+static bool init_for_group(const char *path, struct err *err) {
+    return base_init(&(struct base_init){.path = path,
+                                         .group = "54321",
+                                         .roles = serve_roles},
+                     err);
 }
 
-static void stages(struct spool *spool) {
-    spool_record(spool, "C1", "C0");
-    spool_step(spool, "C1", STATE_STAGED, "staged");
-    spool_assert_projected(spool);
-}
-
-static void group_members_share_the_files_of_a_base(void **state) {
-    char *path;
+static void only_the_owner_reaches_the_files(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("shared");
+    static const char *const files[] = {"pointsman.conf", "ctrl/registry.db",
+                                        "ctrl/base.lock", "ctrl/instance"};
     struct err err = {0};
+    struct stat st;
     (void)state;
     if (geteuid() != 0)
-        test_skip("only root can become other users");
-    assert_int_equal(chmod(test_dir(), 0755), 0);
-    CLEANUP(text_free_string) char *kept = copy_of("shared");
-    path = kept;
-    struct base_target target = {.name = SPAN("main"),
-                                 .git = SPAN("nowhere.git")};
-    struct base_init how = {
-        .path = path, .group = "54321", .targets = &target, .target_count = 1};
-    if (!base_init(&how, &err))
+        test_skip("only root gives directories to any group");
+    if (!init_for_group(path, &err))
         fail_msg("%s", err.text);
-    as_member(1001, admits, path);
-    as_member(1002, stages, path);
-    as_member(1001, spool_assert_projected, path);
+    assert_int_equal(mode_of(path), 0711);
+    for (int dir = 0; dir < BASE_DIRS; dir++) {
+        mode_t mode = base_dir_takes_files(dir) ? 01730
+                      : dir == BASE_CTRL        ? 0711
+                                                : 0700;
+        assert_int_equal(mode_of(path_of("shared/%s", base_dir_name(dir))),
+                         mode);
+    }
+    assert_int_equal(stat(path_of("shared/prequeue"), &st), 0);
+    assert_int_equal(st.st_gid, GROUP);
+    for (size_t i = 0; i < COUNT(files); i++)
+        assert_int_equal(mode_of(path_of("shared/%s", files[i])) & 0177, 0);
+}
+
+static void config_add(const char *file, const char *text) {
+    struct err err = {0};
+    CLEANUP(fd_close) int fd = open(file, O_WRONLY | O_APPEND);
+    assert_true(dir_write_file(fd, span_of(text), &err));
+}
+
+static unsigned faults;
+static void count_fault(void *ctx, const char *sentence) {
+    (void)ctx, (void)sentence;
+    faults++;
+}
+
+static void modes_follow_the_configuration(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("modes");
+    struct err err = {0};
+    struct base *base;
+    (void)state;
+    assert_true(init(path, &err));
+    assert_opens(path);
+    assert_int_equal(mode_of(path_of("modes/prequeue")), 0700);
+    config_add(path_of("modes/pointsman.conf"),
+               "[access]\nviewer = *\nsubmitter = 12, 13\n");
+    assert_int_equal(chmod(path_of("modes/done"), 0755), 0);
+    assert_int_equal(chmod(path_of("modes/ctrl/base.lock"), 0644), 0);
+    assert_true(
+        base_open(path, &(struct base_open){.read_only = true}, &base, &err));
+    faults = 0;
+    assert_true(base_modes_check(base, count_fault, NULL, &err));
+    assert_int_equal(faults, 2);
+    base_close(base);
+    assert_opens(path);
+    assert_int_equal(mode_of(path_of("modes/prequeue")), 01733);
+    assert_int_equal(mode_of(path_of("modes/done")), 0700);
+    assert_int_equal(mode_of(path_of("modes/ctrl/base.lock")), 0600);
+}
+
+static void a_group_that_shared_the_files_becomes_submitter(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("migrated");
+    struct err err = {0};
+    struct base *base;
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root gives directories to any group");
+    assert_true(init(path, &err));
+    assert_int_equal(chown(path, -1, GROUP), 0);
+    assert_int_equal(chmod(path, 02770), 0);
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        assert_int_equal(
+            chmod(path_of("migrated/%s", base_dir_name(dir)), 02770), 0);
+    for (int i = 0; i < 2; i++) { /* the second time finds nothing to do */
+        if (!base_open(path, &(struct base_open){0}, &base, &err))
+            fail_msg("%s", err.text);
+        assert_true(span_is(base->config.access.submitter, "@54321"));
+        assert_int_equal(base->access.grant_count, 1);
+        base_close(base);
+        assert_int_equal(mode_of(path), 0711);
+        assert_int_equal(mode_of(path_of("migrated/queue")), 0700);
+        assert_int_equal(mode_of(path_of("migrated/data")), 01730);
+    }
+}
+
+static void a_role_for_an_unknown_name_is_remembered(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("unknown");
+    struct err err = {0};
+    struct base *base;
+    (void)state;
+    assert_true(init(path, &err));
+    config_add(path_of("unknown/pointsman.conf"),
+               "[access]\noperator = 4711, @no-such-group\n");
+    assert_true(base_open(path, &(struct base_open){0}, &base, &err));
+    assert_true(span_is(base->unknown, "@no-such-group"));
+    assert_true(base_has_role(base, 4711, ACCESS_OPERATOR));
+    assert_false(base_has_role(base, 4711, ACCESS_ADMIN));
+    assert_false(base_has_role(base, 4712, ACCESS_VIEWER));
+    base_close(base);
+    config_add(path_of("unknown/pointsman.conf"), "admin = a b\n");
+    assert_refuses(path, ERR_CONFIG, "'a b' is not an account");
 }
 
 int main(int argc, char **argv) {
@@ -388,7 +455,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_configuration_error_names_file_and_line),
         cmocka_unit_test(an_exclusively_opened_base_is_refused),
         cmocka_unit_test(another_user_is_denied),
-        cmocka_unit_test(group_members_share_the_files_of_a_base),
+        cmocka_unit_test(only_the_owner_reaches_the_files),
+        cmocka_unit_test(modes_follow_the_configuration),
+        cmocka_unit_test(a_group_that_shared_the_files_becomes_submitter),
+        cmocka_unit_test(a_role_for_an_unknown_name_is_remembered),
         cmocka_unit_test(a_role_has_one_process),
         cmocka_unit_test(the_base_is_searched_in_the_documented_order),
     };

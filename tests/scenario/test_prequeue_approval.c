@@ -14,6 +14,8 @@
 
 enum { MINUTE_MS = 60 * 1000, OTHER_UID = 4711 };
 
+#define OTHER_NAME "4711" /* as in [access] */
+
 static void begin(struct spool *spool) {
     struct err err = {0};
     spool_begin(spool);
@@ -21,6 +23,8 @@ static void begin(struct spool *spool) {
                      SPAN("[approval \"prod\"]\npath = prod/**\n"), "test",
                      &err))
         fail_msg("%s", err.text);
+    spool->base->config.access.submitter = SPAN(OTHER_NAME);
+    base_access_read(spool->base);
     prequeue_configure(spool->prequeue);
 }
 

@@ -16,20 +16,20 @@ void asking_begin(struct asking *asking) {
     store_nouns_use(serve_nouns, serve_noun_count);
     config_sections_use(serve_sections, serve_section_count);
     asking->store = store_new_sqlite();
+    asking->access = (struct access_rules){.owner = 1000};
     struct api_options options = {
         .tables = &serve_tables,
         .store = asking->store,
-        .access = {.owner = 1000},
+        .access = &asking->access,
         .now = fixed_now,
         .seed = 1,
     };
-    asking->access = options.access;
     asking_become(asking, 1000);
     asking->api = api_new(&options);
 }
 
 void asking_become(struct asking *asking, uint32_t uid) {
-    asking->actor = access_actor_make(&asking->access, uid, false);
+    asking->actor = access_actor_make(&asking->access, uid, NULL, 0);
 }
 
 void asking_end(struct asking *asking) {

@@ -3,10 +3,16 @@
 #include "lib/text.h"
 #include "support/test.h"
 
-enum { OWNER = 1000, MEMBER = 2000, STRANGER = 3000 };
+enum { OWNER = 1000, MEMBER = 2000, STRANGER = 3000, GROUP = 77 };
 
 static const struct access_rules alone = {.owner = OWNER};
-static const struct access_rules shared = {.owner = OWNER, .has_group = true};
+static const struct access_grant grants[] = {
+    {ACCESS_SUBMITTER, ACCESS_GROUP, GROUP, SPAN("@dev")},
+    {ACCESS_VIEWER, ACCESS_ACCOUNT, MEMBER, SPAN("mary")},
+    {ACCESS_OPERATOR, ACCESS_ACCOUNT, 4000, SPAN("olga")},
+};
+static const struct access_rules shared = {
+    .owner = OWNER, .grants = grants, .grant_count = COUNT(grants)};
 
 static const struct access_need needs[] = {
     ACCESS_NEED_NOBODY,  ACCESS_NEED_VIEWER,   ACCESS_NEED_SUBMITTER,
@@ -36,31 +42,52 @@ static void each_lesser_role_is_refused(void **state) {
 
 static void the_owner_and_root_are_admin(void **state) {
     (void)state;
-    assert_int_equal(access_actor_make(&alone, OWNER, false).role,
-                     ACCESS_ADMIN);
-    assert_int_equal(access_actor_make(&alone, 0, false).role, ACCESS_ADMIN);
-    assert_int_equal(access_actor_make(&alone, STRANGER, false).role,
-                     ACCESS_NOBODY);
-    assert_true(access_has_role(&alone, OWNER, ACCESS_OPERATOR));
-    assert_false(access_has_role(&shared, MEMBER, ACCESS_VIEWER));
+    assert_int_equal(access_role_of(&alone, OWNER, NULL, 0), ACCESS_ADMIN);
+    assert_int_equal(access_role_of(&shared, 0, NULL, 0), ACCESS_ADMIN);
+    assert_int_equal(access_role_of(&alone, STRANGER, NULL, 0), ACCESS_NOBODY);
+    assert_int_equal(access_role_of(&shared, STRANGER, NULL, 0), ACCESS_NOBODY);
 }
 
-static void group_members_share_the_base_but_are_not_operators(void **state) {
+static void an_account_has_the_highest_of_its_roles(void **state) {
+    static const uint32_t others[] = {GROUP - 1, GROUP + 1};
+    static const uint32_t groups[] = {12, GROUP};
     (void)state;
-    static const uint32_t others = OWNER;
-    struct access_actor member = access_actor_make(&shared, MEMBER, true);
-    assert_int_equal(member.role, ACCESS_SUBMITTER);
-    for (unsigned n = 0; n < COUNT(needs); n++)
-        assert_true(access_allows(&shared, &member, needs[n], &others, NULL));
+    assert_int_equal(access_role_of(&shared, MEMBER, NULL, 0), ACCESS_VIEWER);
+    assert_int_equal(access_role_of(&shared, MEMBER, others, 2), ACCESS_VIEWER);
+    assert_int_equal(access_role_of(&shared, MEMBER, groups, 2),
+                     ACCESS_SUBMITTER);
+    assert_int_equal(access_role_of(&shared, STRANGER, groups, 2),
+                     ACCESS_SUBMITTER);
+    /* The number of a group is not that of an account. */
+    assert_int_equal(access_role_of(&shared, GROUP, NULL, 0), ACCESS_NOBODY);
+    assert_int_equal(access_role_of(&shared, 4000, NULL, 0), ACCESS_OPERATOR);
+    assert_true(access_needs_groups(&shared));
+    assert_false(access_needs_groups(&alone));
 }
 
-static void a_group_counts_only_if_the_base_has_one(void **state) {
+static void a_star_gives_everybody_the_role(void **state) {
+    static const struct access_grant all[] = {
+        {ACCESS_VIEWER, ACCESS_EVERYBODY, 0, SPAN("*")}};
+    static const struct access_rules open = {
+        .owner = OWNER, .grants = all, .grant_count = 1};
     (void)state;
-    struct access_actor actor = access_actor_make(&alone, MEMBER, true);
-    static const struct access_need viewer = ACCESS_NEED_VIEWER;
-    assert_false(access_allows(&alone, &actor, viewer, NULL, NULL));
-    actor = access_actor_make(&shared, STRANGER, false);
-    assert_false(access_allows(&shared, &actor, viewer, NULL, NULL));
+    assert_int_equal(access_role_of(&open, STRANGER, NULL, 0), ACCESS_VIEWER);
+}
+
+static void a_submitter_cancels_only_own_jobs(void **state) {
+    static const uint32_t groups[] = {GROUP}, own = MEMBER, others = STRANGER;
+    static const struct access_need need = ACCESS_NEED_OWN_JOB;
+    struct err err = {0};
+    (void)state;
+    struct access_actor member = access_actor_make(&shared, MEMBER, groups, 1);
+    assert_true(access_allows(&shared, &member, need, &own, NULL));
+    assert_true(access_allows(&shared, &member, need, NULL, NULL));
+    assert_false(access_allows(&shared, &member, need, &others, &err));
+    assert_string_equal(err.text,
+                        "this needs the role operator for a job of somebody "
+                        "else, and uid 2000 has the role submitter; the owner "
+                        "of the base (uid 1000), root and olga may do it");
+    err_clear(&err);
 }
 
 static void an_unknown_caller_has_no_role_whatever_its_uid(void **state) {
@@ -75,13 +102,17 @@ static void a_refusal_says_who_has_the_role(void **state) {
     (void)state;
     struct err err = {0};
     static const struct access_need admin = ACCESS_NEED_ADMIN;
-    struct access_actor actor = access_actor_make(&shared, STRANGER, false);
+    struct access_actor actor = access_actor_make(&shared, STRANGER, NULL, 0);
     assert_false(access_allows(&shared, &actor, admin, NULL, &err));
     assert_int_equal(err.kind, ERR_DENIED);
     assert_string_equal(err.text,
                         "this needs the role admin, and uid 3000 has the role "
-                        "nobody; the owner of the base (uid 1000), members of "
-                        "its group and root may do it");
+                        "nobody; the owner of the base (uid 1000) and root may "
+                        "do it");
+    err_clear(&err);
+    static const struct access_need viewer = ACCESS_NEED_VIEWER;
+    assert_false(access_allows(&shared, &actor, viewer, NULL, &err));
+    assert_non_null(strstr(err.text, "root, @dev, mary and olga may do it"));
     err_clear(&err);
 }
 
@@ -129,8 +160,9 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lesser_role_is_refused),
         cmocka_unit_test(the_owner_and_root_are_admin),
-        cmocka_unit_test(group_members_share_the_base_but_are_not_operators),
-        cmocka_unit_test(a_group_counts_only_if_the_base_has_one),
+        cmocka_unit_test(an_account_has_the_highest_of_its_roles),
+        cmocka_unit_test(a_star_gives_everybody_the_role),
+        cmocka_unit_test(a_submitter_cancels_only_own_jobs),
         cmocka_unit_test(an_unknown_caller_has_no_role_whatever_its_uid),
         cmocka_unit_test(a_refusal_says_who_has_the_role),
         cmocka_unit_test(each_command_refuses_each_lesser_role),

@@ -77,11 +77,22 @@ static void root_may_do_everything(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 201);
 }
 
-static void
-a_group_member_has_access_only_if_the_base_has_a_group(void **state) {
+static void an_account_without_a_role_is_refused(void **state) {
     (void)state;
-    asking.actor = access_actor_make(&asking.access, 4711, true);
+    asking_become(&asking, 4711);
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
+}
+
+static void a_role_given_while_the_server_runs_counts_at_once(void **state) {
+    static const struct access_grant grants[] = {
+        {ACCESS_VIEWER, ACCESS_ACCOUNT, 4711, SPAN("alice")}};
+    (void)state;
+    asking.access.grants = grants;
+    asking.access.grant_count = 1;
+    asking_become(&asking, 4711);
+    ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 403);
+    asking.access = (struct access_rules){.owner = 1000};
 }
 
 /* Makes the caller one with this role, as a configuration will assign it. */
@@ -253,7 +264,8 @@ int main(void) {
         TEST(a_refusal_names_the_role_and_who_has_it),
         TEST(submitters_can_change_only_their_own_jobs),
         TEST(a_bulk_command_skips_the_jobs_of_others),
-        TEST(a_group_member_has_access_only_if_the_base_has_a_group),
+        TEST(an_account_without_a_role_is_refused),
+        TEST(a_role_given_while_the_server_runs_counts_at_once),
         TEST(the_openapi_document_lists_every_route),
         TEST(an_error_is_a_problem_document),
         TEST(each_invalid_request_gets_its_own_error),

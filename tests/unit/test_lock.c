@@ -191,7 +191,7 @@ static void a_socket_may_have_a_long_path(void **state) {
     }
     assert_false(sock_connect(deep, "sock", &client, &err));
     assert_int_equal(err.kind, ERR_UNAVAILABLE);
-    assert_true(sock_listen(deep, "sock", 0600, (gid_t)-1, &listener, &err));
+    assert_true(sock_listen(deep, "sock", 0600, &listener, &err));
     assert_int_equal(fstatat(deep, "sock", &st, 0), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_true(sock_connect(deep, "sock", &client, &err));
@@ -201,11 +201,11 @@ static void a_socket_may_have_a_long_path(void **state) {
     assert_int_equal(peer.uid, getuid());
     assert_int_equal(peer.pid, getpid());
     int second = -1;
-    assert_false(sock_listen(deep, "sock", 0600, (gid_t)-1, &second, &err));
+    assert_false(sock_listen(deep, "sock", 0600, &second, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
     fd_close(&listener); /* the name of a dead listener can be reused */
     assert_false(sock_connect(deep, "sock", &second, &err));
-    assert_true(sock_listen(deep, "sock", 0600, (gid_t)-1, &listener, &err));
+    assert_true(sock_listen(deep, "sock", 0600, &listener, &err));
 }
 
 int main(void) {

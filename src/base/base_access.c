@@ -1,0 +1,97 @@
+/* Who has which role in this base: the names of [access] as accounts and groups
+ * of this machine. */
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "os/account.h"
+
+/* "@dev", "alice" or "*" */
+static bool grant_read(struct span name, enum access_role role,
+                       struct access_grant *ret_grant) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct account account;
+    uint64_t number;
+    gid_t gid;
+    *ret_grant = (struct access_grant){.role = role, .name = name};
+    if (span_is(name, "*")) {
+        ret_grant->who = ACCESS_EVERYBODY;
+        return true;
+    }
+    if (span_starts(name, "@")) {
+        struct span group = span_make(name.p + 1, name.len - 1);
+        ret_grant->who = ACCESS_GROUP;
+        if (!account_group_find(group, &gid, NULL))
+            return false;
+        ret_grant->id = gid;
+        return true;
+    }
+    ret_grant->who = ACCESS_ACCOUNT;
+    if (span_u64(name, &number) && number < UINT32_MAX) {
+        ret_grant->id = (uint32_t)number;
+        return true;
+    }
+    if (!account_find(name, &arena, &account, NULL))
+        return false;
+    ret_grant->id = account.uid;
+    return true;
+}
+
+static void role_read(struct base *base, struct span names,
+                      enum access_role role) {
+    struct access_grant *grants = (void *)(uintptr_t)base->access.grants;
+    struct span name;
+    while (config_access_next(&names, &name)) {
+        size_t count = base->access.grant_count;
+        grants = mem_grow(grants, count + 1, sizeof *grants);
+        if (grant_read(name, role, &grants[count]))
+            base->access.grant_count++;
+        else if (base->unknown.len == 0)
+            base->unknown = name;
+    }
+    base->access.grants = grants;
+}
+
+void base_access_read(struct base *base) {
+    const struct config_access *access = &base->config.access;
+    base_access_clear(base);
+    role_read(base, access->viewer, ACCESS_VIEWER);
+    role_read(base, access->submitter, ACCESS_SUBMITTER);
+    role_read(base, access->operator, ACCESS_OPERATOR);
+    role_read(base, access->admin, ACCESS_ADMIN);
+}
+
+void base_access_clear(struct base *base) {
+    free((void *)(uintptr_t)base->access.grants);
+    base->access = (struct access_rules){.owner = base->uid};
+    base->unknown = (struct span){0};
+}
+
+bool base_access_is_set(const struct base *base) {
+    return base->access.grant_count > 0 || base->unknown.len > 0;
+}
+
+bool base_has_role(const struct base *base, uid_t uid, enum access_role role) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct account account = {0};
+    char number[24];
+    snprintf(number, sizeof(number), "%lu", (unsigned long)uid);
+    if (access_role_of(&base->access, uid, NULL, 0) >= role)
+        return true;
+    return access_needs_groups(&base->access) &&
+           account_find(span_of(number), &arena, &account, NULL) &&
+           access_role_of(&base->access, uid, account.groups,
+                          account.group_count) >= role;
+}
+
+struct access_actor base_caller(const struct access_rules *rules) {
+    gid_t groups[NGROUPS_MAX + 1];
+    int count = getgroups(NGROUPS_MAX, groups);
+    if (count < 0)
+        count = 0;
+    groups[count++] = getegid();
+    return access_actor_make(rules, geteuid(), groups, (size_t)count);
+}
