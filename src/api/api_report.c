@@ -15,8 +15,8 @@ static void reporting_clear(struct api_call *call) {
     report_free(reporting->report);
 }
 
-/* Reads from its rows when the job first started, and how long its last
- * attempt ran. */
+/* The times are those of its processes: an assignment may wait for its start
+ * for long. */
 static bool add_job(struct api_call *call, const struct job *job,
                     struct arena *arena, struct err *err) {
     struct reporting *reporting = call->state;
@@ -41,11 +41,9 @@ static bool add_job(struct api_call *call, const struct job *job,
         if (!store_attempts(call->api->options.store, job->num, arena,
                             &attempts, &count, err))
             return false;
-        if (count > 0)
-            sample.wait_ms = wall_ms_since(attempts[0].assigned, job->admitted);
-        if (count > 0 && attempts[count - 1].ended.ns > 0)
-            sample.run_ms = wall_ms_since(attempts[count - 1].ended,
-                                          attempts[count - 1].assigned);
+        for (size_t i = 0; i < count; i++)
+            report_sample_attempt(&sample, attempts[i].started,
+                                  attempts[i].ended);
     }
     report_add(reporting->report, &sample);
     return true;

@@ -117,6 +117,7 @@ static void write_landing(const struct run_start *start,
         landing.git = string_of(target->git, arena);
         landing.branch = string_of(target->branch, arena);
         landing.branches = BASE_BRANCHES;
+        landing.filters = target->check_filters == 1;
         landing.committer = string_of(target->committer, arena);
         landing.blind = (enum config_blind)target->blind;
     }

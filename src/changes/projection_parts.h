@@ -83,7 +83,7 @@ bool projection_set_safe_seq(const struct base *base, uint64_t seq,
 void projection_doubt_dirs(struct projection *projection);
 /* After a pass: the present state of the others is our own doing. */
 void projection_remember_dirs(struct projection *projection);
-/* Frees what the two functions keep. */
+/* Clears the map of unknown files. */
 void projection_forget_dirs(struct projection *projection);
 
 #endif

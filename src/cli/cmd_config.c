@@ -22,6 +22,7 @@
 #include "changes/policies.h"
 #include "changes/policy_config.h"
 #include "changes/signature.h"
+#include "maintenance/target_check.h"
 #include "schedules/schedule_row.h"
 
 /* ---- config -------------------------------------------------------------- */
@@ -402,8 +403,35 @@ static bool find_access(const struct base *base, bool as_json) {
     return faults.well;
 }
 
-static bool find_targets(struct call *call, const struct base *base,
-                         bool as_json) {
+struct target_finding {
+    struct call *call;
+    const char *fault; /* the first problem */
+    size_t more;
+};
+
+static void on_target_problem(void *ctx, const char *sentence) {
+    struct target_finding *found = ctx;
+    if (found->fault == NULL)
+        found->fault = arena_printf(&found->call->arena, "%s", sentence);
+    else
+        found->more++;
+}
+
+/* Looks at the branch itself. Returns the first problem, or NULL. */
+static const char *branch_fault(struct call *call, struct base *base,
+                                const struct config_target *target) {
+    struct target_finding found = {.call = call};
+    struct err err = {0};
+    if (!target_check(base, target, on_target_problem, &found, &err))
+        return arena_printf(&call->arena, "%s", err.text);
+    return found.more == 0 ? found.fault
+                           : arena_printf(&call->arena,
+                                          "%s; and %zu more, see `pointsman "
+                                          "fsck`",
+                                          found.fault, found.more);
+}
+
+static bool find_targets(struct call *call, struct base *base, bool as_json) {
     const struct config *config = &base->config;
     bool well = true;
 
@@ -413,10 +441,12 @@ static bool find_targets(struct call *call, const struct base *base,
             continue;
         const char *path = base_resolve(base->path, target->git, &call->arena);
         const char *fault = target_fault(call, base, target, path);
+        if (fault == NULL)
+            fault = branch_fault(call, base, target);
         finding(as_json, "target", fault == NULL,
                 arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
                              target->name.p, path),
-                fault == NULL ? "repository found" : fault);
+                fault == NULL ? "its newest commit can be read" : fault);
         well &= fault == NULL;
     }
     return well;

@@ -83,20 +83,89 @@ static void row(struct span line, struct arena *arena) {
     table_cell(&table, failures_of(line, arena), CONSOLE_PLAIN);
 }
 
+/* ---- csv ----------------------------------------------------------------- */
+
+/* RFC 4180: CRLF at the end of each record, quotes only where needed. */
+static void add_field(struct text *out, const char *value) {
+    if (out->len > 0)
+        text_addc(out, ',');
+    if (strpbrk(value, ",\"\r\n") == NULL) {
+        text_adds(out, value);
+        return;
+    }
+    text_addc(out, '"');
+    for (; *value != '\0'; value++) {
+        if (*value == '"')
+            text_addc(out, '"');
+        text_addc(out, *value);
+    }
+    text_addc(out, '"');
+}
+
+static const char *const csv_words[] = {"day", "class", "target"};
+static const char *const csv_groups[][2] = {{"submitted", "submitted"},
+                                            {"in_progress", "in progress"},
+                                            {"applied", "applied"},
+                                            {"failed", "failed"},
+                                            {"terminated", "terminated"}};
+static const char *const csv_figures[] = {
+    "rolled_back", "owed",       "overdue",    "wait_p50_ms",
+    "wait_p95_ms", "run_p50_ms", "run_p95_ms", "inversions"};
+
+static void csv_head(void) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    for (size_t i = 0; i < COUNT(csv_words); i++)
+        add_field(&out, csv_words[i]);
+    add_field(&out, "jobs");
+    for (size_t i = 0; i < COUNT(csv_groups); i++)
+        add_field(&out, csv_groups[i][0]);
+    for (size_t i = 0; i < COUNT(csv_figures); i++)
+        add_field(&out, csv_figures[i]);
+    add_field(&out, "failures");
+    text_adds(&out, "\r\n");
+    (void)console_write(text_span(&out));
+}
+
+static void csv_row(struct span line, struct arena *arena) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct json_value groups = {0};
+    (void)json_find(line, "groups", &groups);
+    /* "-" as in the table, since an empty first field would be lost. */
+    for (size_t i = 0; i < COUNT(csv_words); i++) {
+        const char *word = call_line_text(line, csv_words[i], arena);
+        add_field(&out, word[0] ? word : "-");
+    }
+    add_field(&out, count_of(line, "jobs", arena));
+    for (size_t i = 0; i < COUNT(csv_groups); i++)
+        add_field(&out, count_of(groups.raw, csv_groups[i][1], arena));
+    for (size_t i = 0; i < COUNT(csv_figures); i++)
+        add_field(&out, call_line_text(line, csv_figures[i], arena));
+    add_field(&out, failures_of(line, arena));
+    text_adds(&out, "\r\n");
+    (void)console_write(text_span(&out));
+}
+
 int cmd_report(struct call *call) {
     struct client *client = NULL;
     struct call_uri uri;
     struct err err = {0};
-    bool json = call_has(call, "json");
+    bool json = call_has(call, "json"), csv = call_has(call, "csv");
+    if (json && csv) {
+        err_set(&err, ERR_USAGE, "report prints either --json or --csv");
+        return console_error(&err);
+    }
     if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
         return console_error(&err);
     call_uri_begin(&uri, "/api/v1/report");
     call_uri_add(&uri, "since", call_value(call, "since"));
     call_uri_add(&uri, "by", call_value(call, "by"));
-    if (!json)
+    if (csv)
+        csv_head();
+    else if (!json)
         table_init(&table, titles, COUNT(titles));
-    bool ok = call_show_lines(client, text_string(&uri.text), json, row, &err);
-    if (!json)
+    bool ok = call_show_lines(client, text_string(&uri.text), json,
+                              csv ? csv_row : row, &err);
+    if (!json && !csv)
         table_print(&table, false);
     text_clear(&uri.text);
     client_close(client);

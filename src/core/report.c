@@ -23,6 +23,25 @@ struct report {
     struct map buckets; /* to struct bucket */
 };
 
+/* A clock that was set back makes no negative times. */
+static int64_t ms_between(struct wall from, struct wall to) {
+    int64_t ms = wall_ms_since(to, from);
+    return ms > 0 ? ms : 0;
+}
+
+void report_sample_attempt(struct report_sample *sample, struct wall started,
+                           struct wall ended) {
+    if (started.ns == 0)
+        return;
+    int64_t wait_ms = ms_between(sample->admitted, started);
+    if (sample->wait_ms < 0 || wait_ms < sample->wait_ms)
+        sample->wait_ms = wait_ms;
+    if (ended.ns == 0 || ended.ns < sample->ended.ns)
+        return;
+    sample->ended = ended;
+    sample->run_ms = ms_between(started, ended);
+}
+
 struct report *report_new(const struct report_by *by) {
     struct report *report = mem_alloc(sizeof(*report));
     report->by = *by;

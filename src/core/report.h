@@ -22,8 +22,9 @@ struct report_sample {
     enum job_state state;
     struct span target; /* empty: commands */
     struct span reason; /* reason of the last step */
-    int64_t wait_ms;    /* from admission to the first start; -1: not started */
-    int64_t run_ms;     /* duration of the last attempt; -1: none ended */
+    int64_t wait_ms;    /* until the first process started; -1: none did */
+    int64_t run_ms;     /* of the attempt that ended last; -1: none ended */
+    struct wall ended;  /* when that was */
     bool inverted;      /* a more urgent job waited for it (O14) */
     bool rolled_back;
     bool owed, overdue; /* its approval is owed, overdue (core/job.h) */
@@ -43,6 +44,11 @@ struct report_group {
     const struct report_failure *failures; /* most frequent first */
     size_t failure_count;
 };
+
+/* Takes the times of one attempt, in any order: when its process started and
+ * ended; 0: it did not. `wait_ms` and `run_ms` begin at -1. */
+void report_sample_attempt(struct report_sample *sample, struct wall started,
+                           struct wall ended);
 
 struct report *report_new(const struct report_by *by); /* copies `by` */
 void report_free(struct report *report);               /* NULL is fine */

@@ -132,6 +132,44 @@ void git_objects_apart(struct git *git, const char *dir) {
     env_add(git, &n, "GIT_ALTERNATE_OBJECT_DIRECTORIES", text_string(&own));
 }
 
+static bool raw_file(const struct git *git, const char *name,
+                     const char *content, struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/raw/%s", git->work, name);
+    FILE *file = fopen(text_string(&path), "we");
+    if (file != NULL) {
+        bool ok = fputs(content, file) != EOF;
+        if (fclose(file) == 0 && ok)
+            return true;
+    }
+    return err_errno(err, errno, "cannot write '%s'", text_string(&path));
+}
+
+static bool raw_directory(const struct git *git, const char *name,
+                          struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/raw%s", git->work, name);
+    return mkdir(text_string(&path), 0700) == 0 ||
+           err_errno(err, errno, "cannot create '%s'", text_string(&path));
+}
+
+/* info/attributes wins over every .gitattributes of the tree. '!' is needed
+ * where git refuses the values true and false. */
+bool git_raw_prepare(const struct git *git, const char *tree, struct err *err) {
+    static const char attributes[] =
+        "* -text !eol !crlf -ident -filter !working-tree-encoding\n";
+    bool sha256 = strlen(tree) == 64;
+    return raw_directory(git, "", err) && raw_directory(git, "/refs", err) &&
+           raw_directory(git, "/info", err) &&
+           raw_file(git, "HEAD", "ref: refs/heads/none\n", err) &&
+           raw_file(git, "info/attributes", attributes, err) &&
+           raw_file(git, "config",
+                    sha256 ? "[core]\nrepositoryformatversion = 1\n"
+                             "[extensions]\nobjectFormat = sha256\n"
+                           : "[core]\nrepositoryformatversion = 0\n",
+                    err);
+}
+
 bool git_object_unblock(const struct git *git, const char *oid) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct stat st;
@@ -264,7 +302,9 @@ static void argv_add(struct argv *argv, const char *word) {
 static void argv_fill(struct argv *argv, const struct git *git,
                       const char *const *args, enum git_manner manner) {
     *argv = (struct argv){0};
-    text_addf(&argv->texts[0], "--git-dir=%s", git->dir);
+    text_addf(&argv->texts[0], "--git-dir=%s%s",
+              manner & GIT_RAW ? git->work : git->dir,
+              manner & GIT_RAW ? "/raw" : "");
     text_addf(&argv->texts[1], "safe.directory=%s", git->dir);
     text_addf(&argv->texts[2], "--work-tree=%s/tree",
               git->work != NULL ? git->work : "");
@@ -311,12 +351,16 @@ static bool git_start(struct git *git, const char *const *args,
               git->work != NULL ? git->work : "");
     char *env[16];
     size_t n = 0;
-    while (git->envp[n] != NULL && n < COUNT(env) - 2) {
+    while (git->envp[n] != NULL && n < COUNT(env) - 3) {
         env[n] = git->envp[n];
         n++;
     }
+    CLEANUP(text_clear) struct text objects = TEXT_INIT;
+    text_addf(&objects, "GIT_OBJECT_DIRECTORY=%s/objects", git->dir);
     if (manner & GIT_TREE)
         env[n++] = index.p;
+    if ((manner & GIT_RAW) && !git->is_apart)
+        env[n++] = objects.p;
     env[n] = NULL;
     struct child child = {.argv = argv.words,
                           .envp = env,

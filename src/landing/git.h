@@ -49,6 +49,10 @@ void git_objects_apart(struct git *git, const char *dir);
  * was one, and the object can be written now. */
 bool git_object_unblock(const struct git *git, const char *oid);
 
+/* Creates WORK/raw, a git directory without branches whose objects are those
+ * of the repository. */
+bool git_raw_prepare(const struct git *git, const char *tree, struct err *err);
+
 #define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 enum git_manner {
@@ -58,6 +62,9 @@ enum git_manner {
     GIT_QUIET = 1 << 2, /* failure is a valid answer: its messages are dropped
                          */
     GIT_TREE = 1 << 3,  /* its work tree is WORK/tree, its index WORK/index */
+    GIT_RAW = 1 << 4    /* it reads no configuration or attributes of the
+                           repository: files are written as they are stored.
+                           Needs git_raw_prepare */
 };
 
 /* Runs git with `input` (which it must read before it answers) and appends its

@@ -73,6 +73,8 @@ struct land_start {
     const char *seen; /* the branch's commit at `admitted`, "none" if it did not
                          exist; NULL: not known */
     bool symlinks;
+    bool filters; /* the tree for the checks is made with the filters of the
+                     repository and the conversions of .gitattributes */
     const char *committer, *submitter;
     const char *user; /* runs checks and command; NULL = the same account */
     const char *work; /* created, and removed with its contents */

@@ -97,6 +97,7 @@ static const struct field land_fields[] = {
     OF_LANDED_SET,
     OF_TARGET(land_start),
     {"blind",      FIELD_BLIND,   false, offsetof(struct land_start, blind)},
+    {"filters",    FIELD_FLAG,    false, offsetof(struct land_start, filters)},
     {"branches",   FIELD_PATH,    false, offsetof(struct land_start, branches)},
     {"checks",     FIELD_RECORDS, false, offsetof(struct land_start, checks),
      offsetof(struct land_start, check_count), &check_record},

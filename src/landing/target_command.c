@@ -219,16 +219,25 @@ static bool check_verdict(const struct run *run,
     return false;
 }
 
-/* Uses `read-tree` with a separate index: it writes the tree's files and
+/* A filter of the repository, or a conversion that the set's .gitattributes
+ * asks for, would make the checks see other bytes than those that land. So the
+ * tree is written as it is stored, unless the target wants the filters.
+ *
+ * Uses `read-tree` with a separate index: it writes the tree's files and
  * nothing in the repository. */
 static bool tree_check_out(const struct land_start *start, struct git *git,
                            const char *tree, struct text *ret_dir,
                            struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
+    CLEANUP(text_clear) struct text raw = TEXT_INIT;
+    text_addf(&raw, "%s/raw", start->work);
     return make_directory(start->work, "tmp", ret_dir, err) &&
            make_directory(start->work, "tree", ret_dir, err) &&
+           (start->filters || access(text_string(&raw), F_OK) == 0 ||
+            git_raw_prepare(git, tree, err)) &&
            git_run(git, GIT_ARGS("read-tree", "--reset", "-u", tree),
-                   GIT_TREE | GIT_CARELESS, SPAN(""), &out, NULL, err);
+                   GIT_TREE | GIT_CARELESS | (start->filters ? 0 : GIT_RAW),
+                   SPAN(""), &out, NULL, err);
 }
 
 bool target_checks_run(const struct land_start *start, struct git *git,

@@ -9,6 +9,7 @@
 #include "os/dir.h"
 #include "os/sum.h"
 #include "maintenance/fsck_report.h"
+#include "maintenance/target_check.h"
 #include "changes/placement.h"
 #include "changes/prune.h"
 #include "changes/set_log.h"
@@ -226,6 +227,18 @@ static void on_problem(void *ctx, const char *sentence) {
     fsck_problem(ctx, "%s", sentence);
 }
 
+/* ---- targets ---------------------------------------------------------- */
+
+static bool check_targets(struct base *base, struct fsck_report *report,
+                          struct err *err) {
+    const struct config *config = &base->config;
+    for (size_t i = 0; i < config->target_count; i++)
+        if (config->targets[i].git.len > 0 &&
+            !target_check(base, &config->targets[i], on_problem, report, err))
+            return false;
+    return true;
+}
+
 bool fsck_check(struct base *base, struct fsck_report *report,
                 struct err *err) {
     struct err why = {0};
@@ -242,5 +255,5 @@ bool fsck_check(struct base *base, struct fsck_report *report,
         if (!dir_each(base->dirs[state], look_for_owner, &looking, err))
             return false;
     }
-    return true;
+    return check_targets(base, report, err);
 }

@@ -17,7 +17,8 @@ struct fsck_report {
     void *ctx;
 };
 
-/* Checks registry (hash chain, tally, integrity), job files, data and log.
+/* Checks registry (hash chain, tally, integrity), job files, data, log and the
+ * branches of targets.
  * Changes nothing. False only if the check itself failed. */
 bool fsck_check(struct base *base, struct fsck_report *report, struct err *err);
 /* Builds a new registry from directories, job files and log/; an existing one

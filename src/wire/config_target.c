@@ -187,7 +187,8 @@ static bool is_among(struct span word, const char *const *list) {
 /* Keys that do not apply to the other kind of target. */
 static bool key_fits(const struct config_key *key, bool git) {
     static const char *const git_only[] = {"git",      "branch",    "blind",
-                                           "symlinks", "committer", NULL};
+                                           "symlinks", "committer",
+                                           "check-filters", NULL};
     static const char *const command_only[] = {"command", "revert", NULL};
     struct span name = span_of(key->name);
     return git ? !is_among(name, command_only) : !is_among(name, git_only);

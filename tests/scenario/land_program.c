@@ -34,7 +34,9 @@ static void add_pair(struct json *json, const char *option, const char *value) {
         *p = *p == '-' ? '_' : *p;
     snprintf(padded, sizeof padded, " %s ", key);
     json_key(json, key);
-    if (strcmp(key, "symlinks") == 0)
+    if (strcmp(key, "filters") == 0)
+        json_bool(json, strcmp(value, "yes") == 0);
+    else if (strcmp(key, "symlinks") == 0)
         json_bool(json, strcmp(value, "allow") == 0);
     else if (strstr(numbers, padded) != NULL)
         json_raw(json, span_of(value));

@@ -259,6 +259,68 @@ lands_by_itself() {
 scenario 'sets land without a command when their repository is back' \
     lands_by_itself
 
+# both_say TEXT: fsck and doctor find a problem and show TEXT
+both_say() {
+    ends 1 pointsman fsck
+    says "$1" out
+    ends 1 pointsman doctor
+    grep '^warn .*target' out >doctor.said
+    says "$1" doctor.said
+}
+
+damage_is_found() {
+    make_base
+    make_set a DC dir/a 'text of a'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place a D
+    ends 0 pointsman fsck
+    for name in main 'main^{tree}' main:dir main:dir/a main:README; do
+        oid=$(git -C project.git rev-parse "$name")
+        object=project.git/objects/$(echo "$oid" | sed 's,^..,&/,')
+        mv "$object" kept
+        both_say "target 'main': "
+        : >"$object"
+        both_say "target 'main': "
+        { head -c 10 kept && echo junk; } >"$object"
+        both_say "target 'main': "
+        rm -f "$object"
+        mv kept "$object"
+    done
+    git -C project.git rev-parse main:README >blob
+    cp project.git/refs/heads/main kept
+    cp blob project.git/refs/heads/main
+    both_say 'names a blob'
+    cp kept project.git/refs/heads/main
+    git -C project.git update-ref -d refs/heads/main
+    both_say "no branch 'main'"
+    cp kept project.git/refs/heads/main
+    ends 0 pointsman fsck
+    pointsman doctor | grep '^ok .*its newest commit can be read'
+}
+scenario 'fsck and doctor read the newest commit of a branch' damage_is_found
+
+# The branch is moved back behind b, as by a forced push.
+rewrite_is_found() {
+    make_base
+    for id in a b c; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+        within pointsman daemon all --until-idle
+        in_one_place $id D
+    done
+    tip=$(git -C project.git rev-parse main)
+    git -C project.git update-ref refs/heads/main main~2
+    both_say "set 'b' has landed, but is no longer on branch 'main'"
+    ends 1 pointsman fsck
+    says "set 'c' has landed, but is no longer on branch 'main'" out
+    same 'sets that have left' "$(grep -c "has landed, but" out)" 2
+    git -C project.git update-ref refs/heads/main "$tip"
+    ends 0 pointsman fsck
+}
+scenario 'fsck and doctor name the sets that have left their branch' \
+    rewrite_is_found
+
 # A rollback waits too.
 rollback_waits() {
     make_base 'max-temp = 1'

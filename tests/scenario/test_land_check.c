@@ -64,6 +64,67 @@ static void checks_see_the_merged_tree(void **state) {
                         "f\ng\nrun");
 }
 
+/* Attributes and filters with which a checkout changes bytes, or fails. */
+static const char attributes[] =
+    "*.crlf text eol=crlf\n*.id ident\n*.smudge filter=s\n"
+    "*.utf text working-tree-encoding=UTF-16\n*.lfs filter=lfs\n"
+    "*.odd working-tree-encoding=no-such\n[attr]all text eol=crlf\n"
+    "*.all all\n";
+static const struct set converted = {.id = "C1",
+                                     .files = {{".gitattributes", attributes},
+                                               {"a.crlf", "one\ntwo\n"},
+                                               {"a.id", "$Id$\n"},
+                                               {"a.smudge", "plain\n"},
+                                               {"a.utf", "text\n"},
+                                               {"a.odd", "odd\n"},
+                                               {"a.all", "one\n"}}};
+
+static void filters_begin(const char *options) {
+    landing_begin_empty(options);
+    sh("cd target.git; git config filter.s.smudge 'tr a-z A-Z'; "
+       "git config core.autocrlf true; git config core.eol crlf; "
+       "git config core.attributesFile $PWD/more; echo '* text' >more; "
+       "echo '* ident' >info/attributes");
+}
+
+static void checks_see_the_bytes_that_land(void **state) {
+    (void)state;
+    static const char *const options[] = {"", "--object-format=sha256"};
+    for (size_t i = 0; i < COUNT(options); i++) {
+        filters_begin(options[i]);
+        struct outcome outcome = land(&(struct attempt){
+            .set = &converted,
+            .checks = {
+                "bytes",
+                script("bytes",
+                       "rm -rf $base/seen; mkdir $base/seen\n"
+                       "tar -xf $base/sets/C1 -C $base/seen "
+                       "--strip-components=1 || exit 1\n"
+                       "for f in .gitattributes *; do cmp $f $base/seen/$f || "
+                       "exit 1; done\n"
+                       "set -- *; test $# -eq 6")}});
+        assert_landed(&outcome);
+    }
+}
+
+static void checks_can_see_what_a_checkout_writes(void **state) {
+    (void)state;
+    filters_begin("");
+    static const struct set set = {
+        .id = "C1",
+        .files = {{".gitattributes", "*.crlf text eol=crlf\n"
+                                     "*.smudge filter=s\n"},
+                  {"a.crlf", "one\n"},
+                  {"a.smudge", "plain\n"}}};
+    struct outcome outcome = land(&(struct attempt){
+        .set = &set,
+        .filters = true,
+        .checks = {"bytes", script("bytes", "cat a.crlf a.smudge | od -c")}});
+    assert_landed(&outcome);
+    assert_says(&outcome, "\\r");
+    assert_says(&outcome, "P   L   A   I   N");
+}
+
 static void require_nobody(void) {
     if (getuid() != 0)
         test_skip("only root can run checks as another user");
@@ -536,6 +597,8 @@ static void the_status_line_of_a_command_wins(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_see_the_merged_tree),
+        cmocka_unit_test(checks_see_the_bytes_that_land),
+        cmocka_unit_test(checks_can_see_what_a_checkout_writes),
         cmocka_unit_test(checks_run_as_the_targets_user),
         cmocka_unit_test(the_error_names_a_user_who_cannot_enter_the_tree),
         cmocka_unit_test(the_error_names_an_unknown_user),

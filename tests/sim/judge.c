@@ -146,7 +146,7 @@ static struct span order_reasons(struct world *world, const struct job *job,
     struct runner runner = world_runner(world);
     struct scheduler *passing = scheduler_new(world->store, &options, &runner);
     struct scheduler_reason *reasons;
-    size_t count;
+    size_t count = 0;
     struct err err;
     if (!scheduler_start_why(passing, loaded, world->now, &err) ||
         !scheduler_why(passing, job, world->now, arena, &reasons, &count, &err))

@@ -582,7 +582,7 @@ static void judge_record(const struct job *job) {
     struct job_file file;
     struct refusal why = {0};
     struct err err = {0};
-    size_t count, found = 0;
+    size_t count = 0, found = 0;
     const char *name = arena_string(&arena, job->name);
     struct span text =
         span_of(spool_text(&world.spool, (enum base_dir)job->state, name));

@@ -185,7 +185,7 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--work", in_dir("tmp/land.work"));
     argv_add(argv, "--branches", in_dir("branches"));
     int64_t admitted_ns = now_ns - 60 * NS_PER_S;
-    int64_t since_ns = attempt->since_ns != 0   ? attempt->since_ns
+    int64_t since_ns = attempt->since_ns != 0  ? attempt->since_ns
                        : attempt->seen != NULL ? admitted_ns
                                                : now_ns;
     argv_add(argv, "--since", number(since_ns));
@@ -204,6 +204,7 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--blind", attempt->blind);
     argv_add(argv, "--seen", attempt->seen);
     argv_add(argv, "--symlinks", attempt->symlinks);
+    argv_add(argv, "--filters", attempt->filters ? "yes" : NULL);
     argv_add(argv, "--user", attempt->user);
     argv_add(argv, "--timeout", attempt->timeout);
     argv_add(argv, "--approved-by", attempt->approved_by);

@@ -47,7 +47,7 @@ struct attempt {
         const char *archived; /* where the tarball is instead; or NULL */
     } bases[4]; /* of a stack */
     int64_t since_ns; /* 0 = now */
-    bool probe;
+    bool probe, filters;
     const char *path;        /* put before $PATH */
     rlim_t file_bytes;       /* RLIMIT_FSIZE; 0 = none */
     const char *const *wrap; /* words put before the program (strace ...) */

@@ -92,10 +92,34 @@ static void failures_are_counted_by_kind(void **state) {
     arena_clear(&arena);
 }
 
+static void times_are_those_of_the_processes(void **state) {
+    (void)state;
+    struct report_sample one = sample(CLASS_DC, STATE_DONE, -1, "ok");
+    struct wall none = {0}, admitted = one.admitted;
+    /* An array: its attempts are listed by node. */
+    report_sample_attempt(&one, none, wall_add_ms(admitted, 100));
+    assert_int_equal(one.wait_ms, -1);
+    assert_int_equal(one.run_ms, -1);
+    report_sample_attempt(&one, wall_add_ms(admitted, 700),
+                          wall_add_ms(admitted, 900));
+    report_sample_attempt(&one, wall_add_ms(admitted, 300),
+                          wall_add_ms(admitted, 400));
+    report_sample_attempt(&one, wall_add_ms(admitted, 950), none);
+    assert_int_equal(one.wait_ms, 300);
+    assert_int_equal(one.run_ms, 200);
+    /* The clock was set back. */
+    one = sample(CLASS_DC, STATE_DONE, -1, "ok");
+    report_sample_attempt(&one, wall_add_ms(admitted, -50),
+                          wall_add_ms(admitted, -60));
+    assert_int_equal(one.wait_ms, 0);
+    assert_int_equal(one.run_ms, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             the_median_and_a_high_percentile_of_waits_are_reported),
+        cmocka_unit_test(times_are_those_of_the_processes),
         cmocka_unit_test(groups_are_sorted_by_urgency),
         cmocka_unit_test(failures_are_counted_by_kind),
     };

@@ -1,0 +1,145 @@
+#include "maintenance/target_check.h"
+
+#include "lib/map.h"
+#include "landing/git.h"
+#include "landing/history.h"
+#include "landing/tip.h"
+
+enum {
+    JOBS_AT_ONCE = 500,
+    SETS_NAMED = 20 /* of those that have left the branch */
+};
+
+struct checking {
+    const struct config_target *target;
+    target_problem *problem;
+    void *ctx;
+    struct arena arena;
+    struct git git;
+    struct map landed; /* "ID SUM" -> id, of the sets not found so far */
+};
+
+static void report(struct checking *checking, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+static void report(struct checking *checking, const char *format, ...) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    va_list args;
+    text_addf(&text, "target '%.*s': ", (int)checking->target->name.len,
+              checking->target->name.p);
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    checking->problem(checking->ctx, text_string(&text));
+}
+
+static void format_key(struct text *key, struct span id, struct span sum) {
+    text_reset(key);
+    text_addspan(key, id);
+    text_addc(key, ' ');
+    text_addspan(key, sum);
+}
+
+/* A rollback is not found by its own id if all it reverted was gone already. */
+static void landed_add(struct checking *checking, const struct job *job) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    if (job_has(job, JOB_ROLLS_BACK) ||
+        !span_equal(job->target, checking->target->name))
+        return;
+    format_key(&key, job->id, job->sum);
+    map_put(&checking->landed, text_span(&key),
+            arena_string(&checking->arena, job->id));
+}
+
+static bool landed_read(struct checking *checking, struct store *store,
+                        struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_DONE),
+                              .kinds = job_kinds_with(JOB_LANDS),
+                              .limit = JOBS_AT_ONCE};
+    struct job *jobs;
+    size_t count;
+    do {
+        if (!store_jobs(store, &list, &arena, &jobs, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            landed_add(checking, &jobs[i]);
+            list.after_num = jobs[i].num;
+        }
+        arena_clear(&arena);
+    } while (count == JOBS_AT_ONCE);
+    return true;
+}
+
+static bool commit_is_there(void *ctx, const struct history_commit *commit) {
+    struct checking *checking = ctx;
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    if (commit->csid.len > 0) {
+        format_key(&key, commit->csid, commit->sum);
+        (void)map_remove(&checking->landed, text_span(&key));
+    }
+    return map_count(&checking->landed) > 0;
+}
+
+static void report_lost(struct checking *checking) {
+    struct span branch = checking->target->branch;
+    size_t at = 0, named = 0, count = map_count(&checking->landed);
+    void *id;
+    while (named < SETS_NAMED && map_next(&checking->landed, &at, NULL, &id)) {
+        named++;
+        report(checking,
+               "set '%s' has landed, but is no longer on branch '%.*s'; was "
+               "the branch rewritten?",
+               (const char *)id, (int)branch.len, branch.p);
+    }
+    if (count > named)
+        report(checking, "%zu more sets are no longer on the branch",
+               count - named);
+}
+
+/* Finds the tip of the branch; "" if there is none and no set landed there. */
+static bool tip_find(struct checking *checking, const char *branch,
+                     char ret_tip[OID_BYTES], struct err *err) {
+    struct git_pipe objects;
+    char tree[OID_BYTES];
+    if (!git_objects_open(&checking->git, &objects, err))
+        return false;
+    bool ok = tip_read(&objects, branch, ret_tip, tree, err);
+    git_pipe_drop(&objects);
+    return ok && (ret_tip[0] != '\0' || map_count(&checking->landed) == 0 ||
+                  err_set(err, ERR_UNAVAILABLE,
+                          "no branch '%s' in the repository '%s'", branch,
+                          checking->git.dir));
+}
+
+static bool branch_check(struct checking *checking, const char *path,
+                         const char *branch, struct err *err) {
+    char tip[OID_BYTES];
+    if (!git_open(path, NULL, NULL, &checking->git, err) ||
+        !tip_find(checking, branch, tip, err))
+        return false;
+    if (tip[0] == '\0')
+        return true;
+    if (map_count(&checking->landed) > 0 &&
+        !history_walk(&checking->git, tip, commit_is_there, checking, err))
+        return false;
+    report_lost(checking);
+    return tip_verify(&checking->git, tip, TIP_TREE, err);
+}
+
+bool target_check(struct base *base, const struct config_target *target,
+                  target_problem *problem, void *ctx, struct err *err) {
+    struct checking checking = {
+        .target = target, .problem = problem, .ctx = ctx};
+    struct arena *arena = &checking.arena;
+    const char *path = base_resolve(base->path, target->git, arena);
+    struct err why = {0};
+    bool ok = landed_read(&checking, base->store, err);
+    if (ok && (git_is_repository(path) || map_count(&checking.landed) > 0) &&
+        !branch_check(&checking, path, arena_string(arena, target->branch),
+                      &why))
+        report(&checking, "%s", why.text);
+    git_close(&checking.git);
+    map_clear(&checking.landed);
+    arena_clear(arena);
+    return ok;
+}
