@@ -38,8 +38,9 @@ fi
 
 n=$((n + 1))
 mkdir -p .pointsman/conf.d
-sed -n '/^## Configuration/,/^## Leaving/s/^    //p' "$readme" \
-    >.pointsman/conf.d/example.conf
+# With an account and a group that every machine has.
+sed -n '/^## Configuration/,/^## Leaving/s/^    //p' "$readme" |
+    sed 's/@developers$/@root/; s/ alice$/ root/' >.pointsman/conf.d/example.conf
 if [ -s .pointsman/conf.d/example.conf ] && pointsman config check >out 2>&1
 then
     echo "ok $n - the configuration example is valid"
