@@ -87,7 +87,7 @@ static void a_backup_is_restored_completely(void **state) {
     spool_scan(&other);
     assert_true(spool_knows(&other, "NEW"));
     struct fsck_report report = {0};
-    assert_true(fsck_check(other.base, &report, &err));
+    spool_check(&other, &report);
     assert_int_equal(report.problems, 0);
     spool_end(&spool);
     spool_end(&other);

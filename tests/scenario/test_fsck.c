@@ -15,18 +15,10 @@ static void on_problem(void *ctx, const char *sentence) {
     text_addf(&problems, "%s\n", sentence);
 }
 
-/* The sets of these tests have landed only in the registry, so the branch is
- * not checked; tests/scenario/landing.sh does that. */
 static uint64_t check(struct spool *spool) {
     struct fsck_report report = {.problem = on_problem};
-    struct config *config = &spool->base->config;
-    size_t targets = config->target_count;
-    struct err err = {0};
     text_reset(&problems);
-    config->target_count = 0;
-    if (!fsck_check(spool->base, &report, &err))
-        fail_msg("%s", err.text);
-    config->target_count = targets;
+    spool_check(spool, &report);
     return report.problems;
 }
 

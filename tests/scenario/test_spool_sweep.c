@@ -540,10 +540,9 @@ static void is_pending_still(struct spool *spool) {
 static void is_archived(struct spool *spool) {
     do_prune(spool);
     struct fsck_report report = {0};
-    struct err err = {0};
     assert_true(spool_has(spool, BASE_ARCHIVE, tar_name));
     assert_int_equal(spool_count(spool, BASE_ARCHIVE), 2);
-    assert_true(fsck_check(spool->base, &report, &err));
+    spool_check(spool, &report);
     assert_int_equal(report.problems, 0);
 }
 

@@ -308,3 +308,14 @@ unsigned spool_count(struct spool *spool, enum base_dir dir) {
     must(dir_list(spool->base->dirs[dir], &arena, &names, &count, &err), &err);
     return (unsigned)count;
 }
+
+void spool_check(struct spool *spool, struct fsck_report *report) {
+    struct config *config = &spool->base->config;
+    size_t targets = config->target_count;
+    struct err err = {0};
+
+    config->target_count = 0;
+    if (!fsck_check(spool->base, report, &err))
+        fail_msg("%s", err.text);
+    config->target_count = targets;
+}

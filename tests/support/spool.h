@@ -7,6 +7,7 @@
 
 #include "os/dir.h"
 #include "base/base.h"
+#include "maintenance/fsck.h"
 #include "changes/checker.h"
 #include "changes/prequeue.h"
 #include "changes/projection.h"
@@ -33,6 +34,9 @@ void spool_begin(struct spool *spool); /* creates the base and opens it */
 void spool_open(struct spool *spool);
 void spool_close(struct spool *spool);
 void spool_end(struct spool *spool); /* closes and frees */
+/* Runs fsck. The sets of a spool land only in the registry, so the branches of
+ * its targets are not checked. */
+void spool_check(struct spool *spool, struct fsck_report *report);
 /* Closes the base, opens it again, and recovers as after a crash. */
 void spool_restart(struct spool *spool);
 
