@@ -25,7 +25,7 @@ SLOWEST = 3
 BUDGETS_S = {
     "gcc": {
         "unit": 80, "scenario": 600, "cli": 90, "contract": 50, "cron": 60,
-        "fuzz": 10, "sim": 30, "toy": 60,
+        "fuzz": 10, "sim": 60, "toy": 60,
     },
     "clang, sanitizers": {
         "unit": 120, "scenario": 480, "cli": 120, "contract": 60, "cron": 40,
