@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "landing/path_merge.h"
 #include "wire/path.h"
 
 struct comparison {
@@ -29,10 +30,6 @@ static void file_differs(struct comparison *comparison) {
 static bool compare_level(struct comparison *comparison, const char *before,
                           const char *after, struct err *err);
 
-static bool is_same(const struct tree_entry *a, const struct tree_entry *b) {
-    return a->mode == b->mode && strcmp(a->oid, b->oid) == 0;
-}
-
 /* Two entries of one name; an absent one has mode 0. A file that became a
  * directory, or the other way round, is a difference of the file itself and of
  * everything below it. */
@@ -43,7 +40,7 @@ static bool compare_entry(struct comparison *comparison, struct span name,
          is_tree = after->mode == MODE_TREE;
     size_t kept = comparison->path.len;
     bool ok = true;
-    if (is_same(before, after))
+    if (path_entry_same(before, after))
         return true;
     text_addspan(&comparison->path, name);
     if ((before->mode != 0 && !was_tree) || (after->mode != 0 && !is_tree))
