@@ -223,9 +223,12 @@ static bool is_due(const struct cron_watch *watch) {
            watch->heap[0]->next != AT_NEVER;
 }
 
-size_t watch_tick(struct cron_watch *watch, int64_t system_s,
-                  int64_t monotonic_s, struct cron_event *events, size_t most,
-                  struct cron_tick *ret_tick) {
+/* Inlined in both functions below: a call more costs a fifth of a tick with
+ * nothing due. */
+__attribute__((always_inline)) static inline size_t
+tick_inline(struct cron_watch *watch, int64_t system_s, int64_t monotonic_s,
+            struct cron_event *events, size_t most,
+            struct cron_tick *ret_tick) {
     size_t count = 0;
 
     /* Beyond everything that can be scheduled, and no difference overflows. */
@@ -243,12 +246,18 @@ size_t watch_tick(struct cron_watch *watch, int64_t system_s,
     return count;
 }
 
+size_t watch_tick(struct cron_watch *watch, int64_t system_s,
+                  int64_t monotonic_s, struct cron_event *events, size_t most,
+                  struct cron_tick *ret_tick) {
+    return tick_inline(watch, system_s, monotonic_s, events, most, ret_tick);
+}
+
 size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
                        int64_t monotonic_s, struct cron_event *events,
                        size_t most, struct cron_tick *ret_tick) {
     pthread_mutex_lock(&watch->lock);
     size_t count =
-        watch_tick(watch, system_s, monotonic_s, events, most, ret_tick);
+        tick_inline(watch, system_s, monotonic_s, events, most, ret_tick);
     pthread_mutex_unlock(&watch->lock);
     return count;
 }
