@@ -85,7 +85,7 @@ static void a_killed_landing_lands_once(void **state) {
     (void)state;
     begin();
     unsigned point = 1;
-    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(2)) {
         char inject[256];
         snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
                  point);
@@ -111,7 +111,7 @@ static void a_killed_landing_of_a_group_lands_all_once(void **state) {
     const struct set with = {.id = "C2", .files = {{"h", "with\n"}}};
     struct attempt attempt = {.set = &sets[0], .others = {&with}};
     unsigned point = 1;
-    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(2)) {
         char inject[256];
         snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
                  point);
@@ -154,7 +154,7 @@ static const char *killing_git(const char *verb, unsigned point) {
 static void sweep_git(const char *verb) {
     begin();
     unsigned point = 1;
-    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(2)) {
         restore_repository();
         struct outcome first = land_and_end(&(struct attempt){
             .set = &sets[0], .path = killing_git(verb, point)});

@@ -485,7 +485,7 @@ static void a_killed_rollback_is_all_or_nothing(void **state) {
        "--member C1 $(sha256sum <sets/C1 | cut -c1-64) DC 0 - "
        "--member C2 $(sha256sum <sets/C2 | cut -c1-64) DC 0 - >words");
     unsigned point = 1;
-    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(2)) {
         sh("rm -rf target.git tmp; cp -a begin.git target.git; mkdir tmp\n"
            "is=0; ASAN_OPTIONS=detect_leaks=0 setsid -w sh -c 'echo $$ >pid; "
            "exec strace -o /dev/null -e "

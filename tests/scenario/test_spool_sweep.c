@@ -709,7 +709,7 @@ static void sweep_all(enum fault how, const char *kind, bool twice,
 
 static void a_kill_leaves_each_set_in_one_place(void **state) {
     (void)state;
-    sweep_all(FAULT_KILL, "plain", false, 1);
+    sweep_all(FAULT_KILL, "plain", false, 3);
 }
 
 static void a_second_kill_during_the_recovery_does_no_harm(void **state) {
