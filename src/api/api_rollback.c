@@ -1,11 +1,11 @@
 /* Previews a rollback: the same decision as the rollback itself makes. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
+#include "api/api_rollback.h"
 
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "scheduler/rollback_plan.h"
 
 enum { IDS_MAX = 1000, SETS_DEFAULT = 50 };
 
@@ -159,19 +159,15 @@ static bool limits_of(struct api_call *call,
     return false;
 }
 
-/* ?ids= (with commas) &closure= &limit= : a summary, then one line per
- * member. */
-void api_rollback(struct api_call *call) {
+bool api_rollback_plan(struct api_call *call, struct rollback_plan *ret_plan) {
     static const char *const keys[] = {"ids", "closure", "limit", NULL};
     struct rollback_plan_limits limits = {0};
     struct span ids[IDS_MAX], rest;
     size_t count = 0;
-    struct rollback_plan plan;
-    struct tree tree;
     struct err err = {0};
 
     if (!api_query_check(call, keys) || !limits_of(call, &limits))
-        return;
+        return false;
     rest = api_query(call, "ids");
     while (rest.len > 0 && count < IDS_MAX && span_cut(&rest, ',', &ids[count]))
         count++;
@@ -179,16 +175,28 @@ void api_rollback(struct api_call *call) {
         err_set(&err, ERR_USAGE, "'ids' takes 1 to %d ids, separated by commas",
                 IDS_MAX);
         api_fail(call, &err);
+        return false;
+    }
+    if (rollback_plan_preview(call->api->options.store, ids, count, &limits,
+                              ret_plan, &err))
+        return true;
+    rollback_plan_clear(ret_plan);
+    api_fail(call, &err);
+    return false;
+}
+
+/* A summary, then one line per member. */
+void api_rollback(struct api_call *call) {
+    struct rollback_plan plan;
+    struct tree tree;
+    struct err err = {0};
+
+    if (!api_rollback_plan(call, &plan))
         return;
-    }
-    bool ok = rollback_plan_preview(call->api->options.store, ids, count,
-                                    &limits, &plan, &err);
-    if (ok) {
-        api_reply(call, 200, api_lines);
-        summary_json(call, &plan);
-        tree_make(&plan.decision, &call->arena, &tree);
-        ok = tree_json(call, &tree, &err);
-    }
+    api_reply(call, 200, api_lines);
+    summary_json(call, &plan);
+    tree_make(&plan.decision, &call->arena, &tree);
+    bool ok = tree_json(call, &tree, &err);
     rollback_plan_clear(&plan);
     if (ok)
         api_end(call);

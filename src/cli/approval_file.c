@@ -9,10 +9,8 @@
 
 #include "lib/json.h"
 #include "cli/call_connect.h"
-#include "os/clock.h"
 #include "os/dir.h"
-#include "changes/approvals.h"
-#include "changes/checker.h"
+#include "os/fd.h"
 #include "landing/child.h"
 #include "wire/approval_text.h"
 
@@ -27,92 +25,41 @@ static const char *signer(struct call *call) {
     return as ? as : account ? account->pw_name : "";
 }
 
+static void add_query(struct call *call, struct call_uri *uri) {
+    call_uri_add(uri, "by", signer(call));
+    call_uri_add(uri, "ticket", call_value(call, "ticket"));
+    call_uri_add(uri, "expires", call_value(call, "expires"));
+}
+
 bool approval_file_of_set(struct call *call, struct client *client,
                           const char *id, struct text *out, struct err *err) {
     struct call_uri uri;
     call_uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/approval",
                                       client_word(&call->arena, id)));
-    call_uri_add(&uri, "by", signer(call));
-    call_uri_add(&uri, "ticket", call_value(call, "ticket"));
-    call_uri_add(&uri, "expires", call_value(call, "expires"));
+    add_query(call, &uri);
     bool ok = client_call(client, API_GET, text_string(&uri.text),
                           (struct span){0}, out, err);
     text_clear(&uri.text);
     return ok;
 }
 
-struct asking {
-    struct call *call;
-    struct base *base;
-    const char *file; /* without its directory */
-    struct text *out;
-    struct err *err;
-    bool ok;
-};
-
-static bool name_of(const struct asking *asking, const struct set_check *check,
-                    struct set_name *ret_name) {
-    const struct section *section =
-        sections_find(&check->meta.sections, "set-name");
-    return set_name_parse(span_of(asking->file), ret_name, NULL) ||
-           (section && section->lines.count == 1 &&
-            set_name_parse(section->lines.items[0], ret_name, NULL)) ||
-           err_set(asking->err, ERR_DATA,
-                   "the set has no name yet: create it with `change pack`, "
-                   "or give the file the name of the set");
-}
-
-static bool write_approval_file(const struct asking *asking,
-                                const struct set_check *check) {
-    struct call *call = asking->call;
-    struct candidate candidate = {.meta = check->meta,
-                                  .sum = span_of(check->sha256)};
-    struct approval_text text;
-    struct err *err = asking->err;
-    if (check->why.kind != REFUSAL_NONE)
-        return err_set(err, ERR_REFUSED, "%s: %s",
-                       refusal_word(check->why.kind), check->why.text);
-    if (!name_of(asking, check, &candidate.name))
-        return false;
-    const struct config_target *target =
-        set_target(&asking->base->config, check->meta.target);
-    if (!target)
-        return err_set(err, ERR_REFUSED, "no target '%.*s' is configured",
-                       (int)check->meta.target.len, check->meta.target.p);
-    if (!approvals_text_of(asking->base, &candidate, target->name, &call->arena,
-                           &text, err) ||
-        !approval_text_fill(
-            &text, span_of(signer(call)), span_of(call_value(call, "ticket")),
-            span_of(call_value(call, "expires")), clock_wall(), err))
-        return false;
-    approval_text_format(&text, asking->out);
-    return approval_text_parse(text_span(asking->out), &text, err);
-}
-
-static void on_checked(void *ctx, bool ok, const struct set_check *check,
-                       const struct err *err) {
-    struct asking *asking = ctx;
-    asking->ok = ok ? write_approval_file(asking, check)
-                    : err_set(asking->err, err->kind, "%s", err->text);
-}
-
 bool approval_file_of_tarball(struct call *call, const char *file,
                               struct text *out, struct err *err) {
-    struct base_open how = {.no_store = true};
-    const char *slash = strrchr(file, '/'), *path;
-    struct asking asking = {
-        .call = call, .file = slash ? slash + 1 : file, .out = out, .err = err};
-    if (!call_base(call, &path, err) ||
-        !base_open(path, &how, &asking.base, err))
-        return false;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash == NULL ? file : slash + 1;
+    struct client *client = NULL;
     CLEANUP(fd_close) int fd = -1;
-    if (call_open_input(file, &fd, err)) {
-        struct checker *checker = checker_new(asking.base, NULL, NULL);
-        checker_check(checker, fd, on_checked, &asking);
-        checker_free(checker);
-    }
-    base_close(asking.base);
-    return asking.ok;
+    struct call_uri uri;
+    if (!call_client(call, &client, err))
+        return false;
+    call_uri_begin(&uri, "/api/v1/approvals/text");
+    call_uri_add(&uri, "name", name);
+    add_query(call, &uri);
+    bool ok = call_open_input(file, &fd, err) &&
+              client_send_file(client, text_string(&uri.text), fd, out, err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok;
 }
 
 /* ---- the signature ------------------------------------------------------- */

@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "base/base.h"
 #include "core/rollback.h"
 #include "landing/pack.h"
-#include "landing/revert.h"
 
 /* The base's answer: a summary, then one line per member. */
 struct preview {
@@ -55,6 +53,14 @@ static bool full_id(struct call *call, struct client *client, const char *word,
     return true;
 }
 
+static void preview_uri(struct call *call, struct text *ids, const char *path,
+                        struct call_uri *ret_uri) {
+    call_uri_begin(ret_uri, path);
+    call_uri_add(ret_uri, "ids", text_string(ids));
+    call_uri_add(ret_uri, "closure", call_value(call, "closure"));
+    call_uri_add(ret_uri, "limit", call_value(call, "limit"));
+}
+
 static bool ask(struct call *call, struct client *client, struct text *ids,
                 struct preview *preview, struct err *err) {
     struct client_lines lines = {.line = take_line, .ctx = preview};
@@ -62,10 +68,7 @@ static bool ask(struct call *call, struct client *client, struct text *ids,
     for (size_t i = 0; i < call->word_count; i++)
         if (!full_id(call, client, call->words[i], ids, err))
             return false;
-    call_uri_begin(&uri, "/api/v1/rollback");
-    call_uri_add(&uri, "ids", text_string(ids));
-    call_uri_add(&uri, "closure", call_value(call, "closure"));
-    call_uri_add(&uri, "limit", call_value(call, "limit"));
+    preview_uri(call, ids, "/api/v1/rollback", &uri);
     bool ok = client_stream(client, API_GET, text_string(&uri.text), SPAN(""),
                             client_take_lines, &lines, err);
     if (ok)
@@ -79,124 +82,38 @@ static bool ask(struct call *call, struct client *client, struct text *ids,
 
 /* ---- the reverse merges, tried ------------------------------------------- */
 
-static struct revert_member *landed_members(struct call *call,
-                                            const struct preview *preview,
-                                            const char *base_path,
-                                            size_t *ret_count) {
-    struct arena *arena = &call->arena;
-    struct revert_member *members =
-        arena_alloc(arena, (preview->count + 1) * sizeof(*members));
-    *ret_count = 0;
-    for (size_t i = 0; i < preview->count; i++) {
-        struct span line = preview->lines[i];
-        struct wall admitted = {0};
-        if (strcmp(call_line_text(line, "fate", arena), "revert") != 0)
-            continue;
-        (void)span_i64(span_of(call_line_text(line, "admitted_ns", arena)),
-                       &admitted.ns);
-        members[(*ret_count)++] = (struct revert_member){
-            .id = call_line_text(line, "id", arena),
-            .sum = call_line_text(line, "sum", arena),
-            .class = call_line_text(line, "class", arena),
-            .tarball = arena_printf(arena, "%s/data/%s", base_path,
-                                    call_line_text(line, "name", arena)),
-            .admitted = admitted,
-        };
-    }
-    return members;
-}
+struct merges {
+    bool tried, clean;
+    const char *reason; /* "" or why they fail: "rb-conflict" */
+    const char *detail; /* a sentence; if they are clean, a note about members
+                           of which nothing is left; or "" */
+};
 
-static const char *path_in(struct arena *arena, const char *base_path,
-                           struct span path) {
-    return path.len > 0 && path.p[0] == '/'
-               ? arena_string(arena, path)
-               : arena_printf(arena, "%s/%.*s", base_path, (int)path.len,
-                              path.p);
-}
-
-/* A temporary directory for git, removed afterwards. */
-static bool try_in(struct call *call, struct revert_start *options,
-                   struct land_status *ret_status, struct err *err) {
-    const char *tmp = getenv("TMPDIR");
-    struct child_stop stop;
-    char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
-                             tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
-    if (mkdtemp(dir) == NULL)
-        return err_errno(err, errno, "cannot create a directory like '%s'",
-                         dir);
-    options->work = arena_printf(&call->arena, "%s/work", dir);
-    options->account = fopen("/dev/null", "w");
-    child_stop_init(&stop);
-    revert_run(options, &stop, ret_status);
-    if (options->account != NULL)
-        fclose(options->account);
-    (void)rmdir(dir);
-    return true;
-}
-
-/* A set that landed on a command target needs the target's `revert`; a set
- * that a rollback of a rollback reinstates needs only `command`. */
-static bool lacks_command(const struct config_target *target,
-                          const struct revert_member *members, size_t count) {
-    if (target->revert.count > 0)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(members[i].class, set_class_name(SET_RB)) != 0)
-            return true;
-    return false;
-}
-
-static void say_lacks(const struct config_target *target,
-                      struct land_status *ret_status) {
-    CLEANUP(text_clear) struct text why = TEXT_INIT;
-    text_addf(&why, "target '%.*s' has no revert command",
-              (int)target->name.len, target->name.p);
-    land_status_set(ret_status, LAND_FAILED, "rb-target", text_span(&why));
-}
-
-/* ret_status: the outcome of the merges; *ret_tried false: they cannot be
- * tried from here. */
 static bool try_merges(struct call *call, struct client *client,
-                       const struct preview *preview,
-                       struct land_status *ret_status, bool *ret_tried,
-                       struct err *err) {
-    struct arena *arena = &call->arena;
-    struct base_open how = {.no_store = true};
-    const char *path = client_base_path(client);
-    struct base *base = NULL;
-    size_t count;
-    *ret_tried = false;
-    if (path == NULL || call_line_number(preview->summary, "reverts") == 0)
+                       const struct preview *preview, struct text *ids,
+                       struct merges *ret_merges, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct call_uri uri;
+    *ret_merges = (struct merges){0};
+    if (call_line_number(preview->summary, "reverts") == 0)
         return true;
-    if (!base_open(path, &how, &base, err))
+    preview_uri(call, ids, "/api/v1/rollback/merges", &uri);
+    bool ok = client_call(client, API_GET, text_string(&uri.text), SPAN(""),
+                          &reply, err);
+    text_clear(&uri.text);
+    if (!ok)
         return false;
-    const struct config_target *target = config_target(
-        &base->config,
-        span_of(call_line_text(preview->summary, "target", arena)));
-    bool ok = true;
-    struct revert_member *members = landed_members(call, preview, path, &count);
-    if (target != NULL && target->command.count > 0) {
-        *ret_tried = lacks_command(target, members, count);
-        if (*ret_tried)
-            say_lacks(target, ret_status);
-    } else if (target != NULL) {
-        struct revert_start options = {
-            .id = "preview",
-            .sum = "preview",
-            .target = arena_string(arena, target->name),
-            .git = path_in(arena, path, target->git),
-            .branch = arena_string(arena, target->branch),
-            .committer = arena_string(arena, target->committer),
-            .submitter = "preview",
-            .preview = true,
-        };
-        options.members = members;
-        options.member_count = count;
-        ok = try_in(call, &options, ret_status, err);
-        *ret_tried = ok;
-    }
-    base_close(base);
-    return ok;
+    struct span line = text_span(&reply);
+    const char *verdict = call_line_text(line, "verdict", &call->arena);
+    const char *text = call_line_text(line, "text", &call->arena);
+    const char *note = strchr(text, ' '); /* "COMMIT NOTE" */
+    ret_merges->tried = verdict[0] != '\0';
+    ret_merges->clean = strcmp(verdict, "done") == 0;
+    ret_merges->reason = call_line_text(line, "reason", &call->arena);
+    ret_merges->detail = !ret_merges->clean ? text
+                         : note != NULL     ? note + 1
+                                            : "";
+    return true;
 }
 
 /* ---- showing ------------------------------------------------------------- */
@@ -228,43 +145,34 @@ static void show_member(struct span line, struct arena *arena) {
                          call_line_flag(line, "by_file") ? " (same file)" : "");
 }
 
-/* What "COMMIT NOTE" says about members of which nothing is left; "" if there
- * are none. */
-static const char *note_of(const struct land_status *status) {
-    const char *note = strchr(status->text, ' ');
-    return note != NULL ? note + 1 : "";
-}
-
 /* {"merges":"clean","detail":""}, or why they fail, as the line after the
  * members. */
-static void merges_json(const struct land_status *status) {
+static void merges_json(const struct merges *merges) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct json json;
     json_open(&json, &out);
     json_object(&json);
     json_key(&json, "merges");
-    json_string(&json, status->verdict == LAND_DONE ? "clean"
-                       : status->reason[0] == '\0'  ? "failed"
-                                                    : status->reason);
+    json_string(&json, merges->clean               ? "clean"
+                       : merges->reason[0] == '\0' ? "failed"
+                                                   : merges->reason);
     json_key(&json, "detail");
-    json_string(&json,
-                status->verdict == LAND_DONE ? note_of(status) : status->text);
+    json_string(&json, merges->detail);
     json_end(&json);
     (void)console_printf("%s\n", text_string(&out));
 }
 
-static void show_merges(struct call *call, const struct land_status *status) {
+static void show_merges(struct call *call, const struct merges *merges) {
+    const char *detail = call_printable(merges->detail, &call->arena);
     if (call_has(call, "json"))
-        merges_json(status);
-    else if (status->verdict == LAND_DONE)
+        merges_json(merges);
+    else if (merges->clean)
         (void)console_printf("the reverse merges are clean%s%s\n",
-                             note_of(status)[0] != '\0' ? "; " : "",
-                             call_printable(note_of(status), &call->arena));
+                             detail[0] != '\0' ? "; " : "", detail);
     else
         (void)console_printf("the reverse merges fail: %s%s%s\n",
-                             status->reason,
-                             status->reason[0] != '\0' ? ": " : "",
-                             call_printable(status->text, &call->arena));
+                             merges->reason,
+                             merges->reason[0] != '\0' ? ": " : "", detail);
 }
 
 static void show(struct call *call, const struct preview *preview) {
@@ -359,17 +267,17 @@ static bool hand_in(struct call *call, struct client *client,
 }
 
 static int only_preview(struct call *call, struct client *client,
-                        const struct preview *preview, struct err *err) {
-    struct land_status status = {0};
-    bool tried = false;
+                        const struct preview *preview, struct text *ids,
+                        struct err *err) {
+    struct merges merges;
     show(call, preview);
     if (!verdict_is_good(call, preview, err))
         return console_error(err);
-    if (!try_merges(call, client, preview, &status, &tried, err))
+    if (!try_merges(call, client, preview, ids, &merges, err))
         return console_error(err);
-    if (tried)
-        show_merges(call, &status);
-    return console_finish(tried && status.verdict != LAND_DONE ? 1 : 0);
+    if (merges.tried)
+        show_merges(call, &merges);
+    return console_finish(merges.tried && !merges.clean ? 1 : 0);
 }
 
 int cmd_rollback(struct call *call) {
@@ -386,7 +294,7 @@ int cmd_rollback(struct call *call) {
     if (!ask(call, client, &ids, &preview, &err)) {
         status = console_error(&err);
     } else if (call_has(call, "preview")) {
-        status = only_preview(call, client, &preview, &err);
+        status = only_preview(call, client, &preview, &ids, &err);
     } else if (!verdict_is_good(call, &preview, &err) ||
                !hand_in(call, client, &preview, &ids, &result, &err)) {
         status = console_error(&err);

@@ -1,7 +1,9 @@
 #include "serve/tables.h"
 
 #include "api/api_handlers.h"
+#include "changes/approval_draft.h"
 #include "changes/approval_request.h"
+#include "changes/rollback_trial.h"
 #include "changes/change_kind.h"
 #include "changes/change_request.h"
 #include "changes/policy_config.h"

@@ -173,6 +173,45 @@ by_files() {
 }
 scenario 'the file route takes the sets of those who may submit' by_files
 
+asked() {
+    make_base
+    chmod 711 "$here"
+    printf '[access]\nsubmitter = alice, bob\nviewer = vic\n' \
+        >base/conf.d/access.conf
+    chown -R owner base project.git
+    serve_as owner
+    make_set C1 DC a one
+    chmod 644 "$made"
+    as alice pointsman change submit "$made"
+    as alice pointsman wait C1
+    before=$(as owner git -C project.git rev-parse main)
+    as bob pointsman rollback --preview C1 >said
+    says 'the reverse merges are clean' said
+    ends 77 as vic pointsman rollback --preview C1
+    make_set C2 DC a two
+    chmod 644 "$made"
+    as bob pointsman change submit "$made"
+    as bob pointsman wait C2
+    ends 1 as bob pointsman rollback --preview --json C1
+    says '"merges":"rb-conflict"' out
+    make_set C3 DC b three
+    chmod 644 "$made"
+    as bob pointsman approve --tarball "$made" --as bob@example.org \
+        --ticket OPS-1 >said
+    says 'set C3' said
+    says 'by bob@example.org' said
+    says 'ticket OPS-1' said
+    ends 65 as bob pointsman approve --tarball - --as bob <"$made"
+    says 'has no name yet' err
+    ends 77 as vic pointsman approve --tarball "$made" --as vic
+    ends 100 as bob pointsman approve --tarball - --as bob </etc/passwd
+    same 'commits after' "$(as owner git -C project.git rev-list --count "$before..main")" 1
+    # Nothing of it is left behind.
+    same 'files in tmp' "$(find base/tmp -mindepth 1 | wc -l)" 0
+}
+scenario 'others preview rollbacks and prepare approvals through the server' \
+    asked
+
 migrated() {
     chmod 711 "$here"
     mkdir base
