@@ -273,6 +273,45 @@ static bool read_line(struct call *call, int argc, char **argv,
     return true;
 }
 
+/* ---- files --------------------------------------------------------------- */
+
+const char *call_next_file(const struct call *call, size_t *cursor,
+                           unsigned *ret_flag) {
+    const unsigned files = COMMAND_READS | COMMAND_WRITES;
+    while (*cursor < call->given_count) {
+        const struct call_option *given = &call->given[(*cursor)++];
+        *ret_flag = given->option->flags & files;
+        if (*ret_flag != 0)
+            return given->value;
+    }
+    size_t word = *cursor - call->given_count;
+    *ret_flag = call->command->flags & files;
+    if (*ret_flag == 0 || word >= call->word_count)
+        return NULL;
+    ++*cursor;
+    return call->words[word];
+}
+
+/* All files that are written are archives. */
+static bool check_standard(const struct call *call, struct err *err) {
+    size_t cursor = 0, inputs = 0;
+    unsigned flag;
+    const char *file;
+    while ((file = call_next_file(call, &cursor, &flag)) != NULL) {
+        if (strcmp(file, "-") != 0)
+            continue;
+        if (flag == COMMAND_WRITES && isatty(STDOUT_FILENO) == 1)
+            return err_set(err, ERR_USAGE,
+                           "standard output is a terminal; redirect it to a "
+                           "file or a pipe");
+        if (flag == COMMAND_READS && ++inputs > 1)
+            return err_set(err, ERR_USAGE,
+                           "'-' is given twice, but standard input can be "
+                           "read only once");
+    }
+    return true;
+}
+
 bool call_parse(const struct command_table *table, int argc, char **argv,
                 struct call *ret_call, struct err *err) {
     *ret_call = (struct call){.table = table, .arena = ARENA_INIT};
@@ -281,7 +320,7 @@ bool call_parse(const struct command_table *table, int argc, char **argv,
         return false;
     if (ret_call->command == NULL)
         ret_call->command = command_find(table, "help");
-    return true;
+    return check_standard(ret_call, err);
 }
 
 void call_clear(struct call *call) {

@@ -27,7 +27,8 @@ struct call {
 };
 
 /* Reads argv (argv[0] is the program). Errors: ERR_USAGE with a suggestion
- * of what was perhaps meant. Without a command it is `help`. */
+ * of what was perhaps meant, or if standard input is to be read twice, or
+ * binary data to be written to a terminal. Without a command it is `help`. */
 bool call_parse(const struct command_table *table, int argc, char **argv,
                 struct call *ret_call, struct err *err);
 void call_clear(struct call *call);
@@ -41,6 +42,10 @@ bool call_knows(const struct call *call, const char *name);
  * at the end. */
 const char *call_next(const struct call *call, const char *name,
                       size_t *cursor);
+/* The files named by operands and options that read or write one, with the
+ * flag that says which: *cursor starts at 0; NULL at the end. */
+const char *call_next_file(const struct call *call, size_t *cursor,
+                           unsigned *ret_flag);
 /* The option's value as a number. False: not a number, or out of bounds
  * (ERR_USAGE). If it is not given, *ret_value stays unchanged. */
 bool call_number(const struct call *call, const char *name, long long least,

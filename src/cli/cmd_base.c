@@ -5,8 +5,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "os/clock.h"
+#include "os/fd.h"
 #include "maintenance/backup.h"
 #include "base/base.h"
 #include "serve/daemon.h"
@@ -199,30 +202,37 @@ int cmd_backup(struct call *call) {
     if (!call_operands(call, 1, 1, &err) || !call_base(call, &path, &err) ||
         !base_open(path, &how, &base, &err))
         return console_error(&err);
-    bool ok = backup_write(base, call->words[0], &report, &err);
+    const char *file = call->words[0];
+    bool is_stream = strcmp(file, "-") == 0;
+    bool ok = is_stream ? backup_stream(base, STDOUT_FILENO, &report, &err)
+                        : backup_write(base, file, &report, &err);
     base_close(base);
     if (!ok)
         return console_error(&err);
-    console_note("wrote '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
-                 call->words[0], report.files, plural(report.files),
+    console_note("wrote %s%s%s: %" PRIu64 " file%s, %" PRIu64 " bytes",
+                 is_stream ? "" : "'", is_stream ? "the backup" : file,
+                 is_stream ? "" : "'", report.files, plural(report.files),
                  report.bytes);
     return console_finish(0);
 }
 
 int cmd_restore(struct call *call) {
+    CLEANUP(fd_close) int fd = -1;
     struct backup_report report = {0};
     const char *path;
     struct err err = {0};
 
-    if (!call_operands(call, 1, 1, &err))
+    if (!call_operands(call, 1, 1, &err) ||
+        !call_open_input(call->words[0], &fd, &err))
         return console_error(&err);
     if (call_has(call, "base"))
         path = call_value(call, "base");
     else if (!call_base(call, &path, &err))
         return console_error(&err);
-    if (!backup_restore(call->words[0], path, serve_roles, clock_wall(),
-                        &report, &err))
+    if (!backup_restore(fd, path, serve_roles, clock_wall(), &report, &err)) {
+        (void)err_wrap(&err, "cannot restore '%s'", call->words[0]);
         return console_error(&err);
+    }
     console_note("restored base '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
                  path, report.files, plural(report.files), report.bytes);
     return console_finish(0);

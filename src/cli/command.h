@@ -14,10 +14,16 @@ enum command_flag {
     COMMAND_STOPS = 1,  /* options end at the first operand */
     COMMAND_HIDDEN = 2, /* not in help, manual and completion */
     COMMAND_RAW = 4,    /* reads its arguments itself */
-    COMMAND_ROLES = 8   /* its help lists the roles of a base */
+    COMMAND_ROLES = 8,  /* its help lists the roles of a base */
+    COMMAND_READS = 32, /* its operands are files; - is standard input */
+    COMMAND_WRITES = 64 /* its operand is a file; - is standard output */
 };
 
-enum option_flag { OPTION_MANY = 1 };
+enum option_flag {
+    OPTION_MANY = 1,
+    OPTION_READS = COMMAND_READS,
+    OPTION_WRITES = COMMAND_WRITES
+};
 
 /* The command that owns an option, an example or an exit code. */
 enum { COMMAND_EVERY = 0 };

@@ -205,7 +205,8 @@ static bool write_tar(struct base *base, int fd, const char *copy,
     tar.write_free(writing.tar);
     text_clear(&writing.manifest);
     free(writing.piece);
-    if (ok && fsync(fd) < 0)
+    /* EINVAL: a pipe */
+    if (ok && fsync(fd) < 0 && errno != EINVAL)
         ok = err_errno(err, errno, "cannot sync the backup");
     return ok;
 }
@@ -252,6 +253,15 @@ static bool publish(int dir, const char *part, const char *name,
     if (renameat2(dir, part, dir, name, RENAME_NOREPLACE) < 0)
         return err_errno(err, errno, "cannot rename the backup to '%s'", name);
     return dir_sync_now(dir, err);
+}
+
+bool backup_stream(struct base *base, int fd, struct backup_report *ret_report,
+                   struct err *err) {
+    CLEANUP(text_clear) struct text copy = TEXT_INIT;
+    *ret_report = (struct backup_report){0};
+    text_addf(&copy, "%s/%s/backup.%ld", base->path, base_dir_name(BASE_TMP),
+              (long)getpid());
+    return write_tar(base, fd, text_string(&copy), ret_report, err);
 }
 
 bool backup_write(struct base *base, const char *file,

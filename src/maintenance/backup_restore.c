@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -249,8 +250,7 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
     into = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
-    return base_make(into, roles, err) &&
-           backup_read(fd, into, report, err);
+    return base_make(into, roles, err) && backup_read(fd, into, report, err);
 }
 
 /* Removes leftovers of this or an earlier attempt; a missing file is fine. */
@@ -284,25 +284,34 @@ static bool is_free(const char *path, struct err *err) {
     return err_errno(err, errno, "cannot use '%s'", path);
 }
 
-bool backup_restore(const char *file, const char *path,
-                    const struct role *const *roles, struct wall now,
-                    struct backup_report *ret_report, struct err *err) {
+/* The new name of the base is on disk when its restore is reported. */
+static bool sync_parent(const char *path, struct err *err) {
+    CLEANUP(text_free_string) char *copy = mem_string(path);
+    const char *parent = dirname(copy);
+    CLEANUP(fd_close)
+    int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir >= 0 ? dir_sync_now(dir, err)
+                    : err_errno(err, errno, "cannot open '%s'", parent);
+}
+
+bool backup_restore(int fd, const char *path, const struct role *const *roles,
+                    struct wall now, struct backup_report *ret_report,
+                    struct err *err) {
     CLEANUP(text_clear) struct text part = TEXT_INIT;
-    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
     *ret_report = (struct backup_report){0};
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", file);
     if (!is_free(path, err))
         return false;
     text_addf(&part, "%s.restore", path);
     if (!remove_leftovers(part.p, err))
         return false;
-    bool ok = unpack(fd, part.p, roles, ret_report, err);
-    if (!ok)
-        (void)err_wrap(err, "cannot restore '%s'", file);
-    ok = ok && derive(part.p, now, err);
+    bool ok =
+        unpack(fd, part.p, roles, ret_report, err) && derive(part.p, now, err);
     if (ok && renameat2(AT_FDCWD, part.p, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
         ok = err_errno(err, errno, "cannot rename the base to '%s'", path);
+    if (ok && !sync_parent(path, err)) {
+        ok = false;
+        (void)rename(path, part.p);
+    }
     if (!ok)
         (void)remove_leftovers(part.p, NULL);
     return ok;

@@ -58,7 +58,9 @@ static char *backup(struct spool *spool) {
 static bool restore(const char *file, const char *path, struct wall now,
                     struct err *err) {
     struct backup_report report;
-    return backup_restore(file, path, serve_roles, now, &report, err);
+    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return backup_restore(fd, path, serve_roles, now, &report, err);
 }
 
 static void a_backup_is_restored_completely(void **state) {
@@ -148,6 +150,34 @@ static void a_damaged_backup_restores_nothing(void **state) {
     spool_end(&spool);
 }
 
+/* The reader of a pipe can be cut off anywhere. */
+static void a_backup_that_is_cut_anywhere_restores_nothing(void **state) {
+    struct spool spool;
+    struct backup_report report;
+    struct err err = {0};
+    struct stat st;
+    (void)state;
+    make(&spool);
+    char *file = path_of("stream");
+    CLEANUP(fd_close) int fd = open(file, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(backup_stream(spool.base, fd, &report, &err));
+    assert_true(report.files >= 7);
+    assert_int_equal(fstat(fd, &st), 0);
+    /* The last block of the manifest; the archive ends with 10 KiB at most. */
+    off_t cuts[] = {st.st_size - 10240 - 512, st.st_size / 2, 1024, 1, 0};
+    char *whole = path_of("whole");
+    assert_true(restore(file, whole, spool.now, &err));
+    for (unsigned i = 0; i < COUNT(cuts); i++) {
+        char *path = path_of("cut");
+        assert_int_equal(ftruncate(fd, cuts[i]), 0);
+        assert_false(restore(file, path, spool.now, &err));
+        assert_int_equal(err.kind, ERR_DATA);
+        assert_int_equal(access(path, F_OK), -1);
+        err_clear(&err);
+    }
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -155,6 +185,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_backup_never_replaces_a_file),
         cmocka_unit_test(restore_refuses_an_existing_base),
         cmocka_unit_test(a_damaged_backup_restores_nothing),
+        cmocka_unit_test(a_backup_that_is_cut_anywhere_restores_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
