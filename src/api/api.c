@@ -228,6 +228,8 @@ struct api_call *api_call_open(struct api *api,
         arena_span(&call->arena, request->last_event_id);
     call->request.idempotency_key =
         arena_span(&call->arena, request->idempotency_key);
+    call->request.actor.person =
+        arena_span(&call->arena, request->actor.person);
 
     call->inside = true;
     struct uri uri = uri_split(call->request.uri);
@@ -391,9 +393,11 @@ struct wall api_now(const struct api_call *call) {
 }
 
 struct span api_actor(struct api_call *call) {
-    if (call->actor.len == 0)
-        call->actor = span_of(arena_printf(&call->arena, "uid:%u",
-                                           (unsigned)call->request.actor.uid));
+    if (call->actor.len == 0) {
+        CLEANUP(text_clear) struct text actor = TEXT_INIT;
+        access_actor_format(&call->request.actor, &actor);
+        call->actor = arena_span(&call->arena, text_span(&actor));
+    }
     return call->actor;
 }
 
@@ -450,9 +454,20 @@ bool api_query_check(struct api_call *call, const char *const *keys) {
 
 bool api_allows(const struct api_call *call, const struct job *job,
                 struct err *err) {
+    struct access_owner owner = {0};
+    if (job != NULL)
+        owner = (struct access_owner){job->uid, job->actor};
     return access_allows(call->api->options.access, &call->request.actor,
-                         call->route->need, job == NULL ? NULL : &job->uid,
-                         err);
+                         call->route->need, job == NULL ? NULL : &owner, err);
+}
+
+bool api_has_account(const struct api_call *call, struct err *err) {
+    struct span person = call->request.actor.person;
+    return person.len == 0 ||
+           err_set(err, ERR_DENIED,
+                   "person '%.*s' has no account under which a command could "
+                   "run; submit change sets, or use an account of this machine",
+                   (int)person.len, person.p);
 }
 
 bool api_job(struct api_call *call, struct job *ret_job) {

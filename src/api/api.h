@@ -69,6 +69,10 @@ struct api_tables {
     const struct work_kinds *kinds;
 };
 
+/* The field of a request over HTTP that names the person for whom `pointsman
+ * shell` acts. The server accepts it from the shell account only. */
+#define API_PERSON_FIELD "Pointsman-Person"
+
 struct api_request {
     enum api_method method;
     struct span uri;           /* path and query as sent, with percent signs */

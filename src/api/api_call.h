@@ -92,7 +92,7 @@ void api_fail_status(struct api_call *call, int status, const struct err *err);
 /* ---- the request --------------------------------------------------------- */
 
 struct wall api_now(const struct api_call *call);
-struct span api_actor(struct api_call *call); /* "uid:1000" */
+struct span api_actor(struct api_call *call); /* see access_actor_format */
 /* "": given without a value; p NULL: not given. */
 struct span api_query(const struct api_call *call, const char *key);
 /* Fails the call if the value is not a number within bounds. If it is not
@@ -107,6 +107,9 @@ bool api_query_check(struct api_call *call, const char *const *keys);
 /* May the caller do to this job (NULL: to any job) what the route does? */
 bool api_allows(const struct api_call *call, const struct job *job,
                 struct err *err);
+/* False: the caller is a person without an account, so that no command can run
+ * for the caller. ERR_DENIED. */
+bool api_has_account(const struct api_call *call, struct err *err);
 /* The job of params[0] (an id, a prefix of one, @last); fails the call. */
 bool api_job(struct api_call *call, struct job *ret_job);
 

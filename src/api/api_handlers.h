@@ -29,6 +29,7 @@ void api_counts(struct api_call *call);
 void api_settings(struct api_call *call);
 void api_setting(struct api_call *call);
 void api_openapi(struct api_call *call);
+void api_caller(struct api_call *call);
 void api_healthz(struct api_call *call);
 void api_readyz(struct api_call *call);
 void api_metrics(struct api_call *call);

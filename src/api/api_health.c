@@ -1,5 +1,5 @@
-/* Health checks for people, load balancers and Prometheus; and the API
- * itself as a document. */
+/* Health checks for people, load balancers and Prometheus; who the caller is;
+ * and the API itself as a document. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -26,6 +26,26 @@ void api_readyz(struct api_call *call) {
     }
     api_reply(call, 200, api_text);
     text_adds(&call->out, "ready\n");
+    api_end(call);
+}
+
+void api_caller(struct api_call *call) {
+    const struct access_actor *actor = &call->request.actor;
+    struct json json;
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "actor");
+    json_span(&json, api_actor(call));
+    if (actor->person.len > 0) {
+        json_key(&json, "person");
+        json_span(&json, actor->person);
+    }
+    json_key(&json, "role");
+    json_string(&json, access_role_word(actor->role));
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_reply(call, 200, api_json);
     api_end(call);
 }
 

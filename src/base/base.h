@@ -64,7 +64,7 @@ struct base {
     char host[64];       /* name of this machine, usable in file names */
     bool read_only;
     bool is_drop; /* opened by base_open_drop */
-    int lock_fd; /* base.lock: shared, or exclusive for fsck --rebuild */
+    int lock_fd;  /* base.lock: shared, or exclusive for fsck --rebuild */
 };
 
 const char *base_dir_name(enum base_dir dir); /* "queue" */
@@ -180,6 +180,12 @@ void base_access_read(struct base *base);
 void base_access_clear(struct base *base);
 /* True if [access] gives anybody a role, known on this machine or not. */
 bool base_access_is_set(const struct base *base);
+/* Reports each reason why the shell account may not keep its persons apart, as a
+ * sentence: it is given a role of its own, runs the checks of a target, or can
+ * write to its authorized_keys. */
+typedef void base_shell_fault(void *ctx, const char *sentence);
+void base_shell_check(const struct base *base, base_shell_fault *fault,
+                      void *ctx);
 /* True if an account has at least this role, by its current groups. */
 bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
 /* The actor as which this process acts on a base with these rules. */

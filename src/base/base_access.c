@@ -29,6 +29,10 @@ static bool grant_read(struct span name, enum access_role role,
         ret_grant->id = gid;
         return true;
     }
+    if (span_starts(name, "person:")) {
+        ret_grant->who = ACCESS_PERSON;
+        return true;
+    }
     ret_grant->who = ACCESS_ACCOUNT;
     if (span_u64(name, &number) && number < UINT32_MAX) {
         ret_grant->id = (uint32_t)number;
@@ -55,6 +59,19 @@ static void role_read(struct base *base, struct span names,
     base->access.grants = grants;
 }
 
+/* A shell account that is unknown here belongs to nobody. */
+static void shell_read(struct base *base, struct span name) {
+    struct access_grant account;
+    if (name.len == 0)
+        return;
+    base->access.has_shell = grant_read(name, ACCESS_NOBODY, &account) &&
+                             account.who == ACCESS_ACCOUNT;
+    if (base->access.has_shell)
+        base->access.shell = account.id;
+    else if (base->unknown.len == 0)
+        base->unknown = name;
+}
+
 void base_access_read(struct base *base) {
     const struct config_access *access = &base->config.access;
     base_access_clear(base);
@@ -62,6 +79,7 @@ void base_access_read(struct base *base) {
     role_read(base, access->submitter, ACCESS_SUBMITTER);
     role_read(base, access->operator, ACCESS_OPERATOR);
     role_read(base, access->admin, ACCESS_ADMIN);
+    shell_read(base, access->shell);
 }
 
 void base_access_clear(struct base *base) {

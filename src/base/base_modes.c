@@ -15,6 +15,7 @@ enum {
     MODE_BITS = 07777,
     FOR_GROUP = 01730,
     FOR_ALL = 01733,
+    PASS = 0011,
     CONFIG_BYTES = 1 << 20
 };
 
@@ -48,7 +49,8 @@ static void report(const struct modes *modes, const char *name,
  * it. */
 static bool is_too_open(const struct stat *st, struct wanted wanted) {
     return (st->st_mode & MODE_BITS & ~(wanted.mode | S_ISVTX)) != 0 &&
-           (wanted.mode != FOR_GROUP || (st->st_mode & MODE_BITS) != FOR_ALL);
+           ((wanted.mode & ~(mode_t)S_IXOTH) != FOR_GROUP ||
+            (st->st_mode & MODE_BITS) != FOR_ALL);
 }
 
 /* Members of a single group can be told from strangers by the mode. Otherwise
@@ -58,7 +60,7 @@ static struct wanted wanted_of_drop(const struct base *base) {
     size_t count = 0;
     for (size_t i = 0; i < base->access.grant_count; i++) {
         const struct access_grant *grant = &base->access.grants[i];
-        if (grant->role < ACCESS_SUBMITTER)
+        if (grant->role < ACCESS_SUBMITTER || grant->who == ACCESS_PERSON)
             continue;
         bool alone = count++ == 0 && grant->who == ACCESS_GROUP;
         wanted.mode = alone ? FOR_GROUP : FOR_ALL;
@@ -67,9 +69,21 @@ static struct wanted wanted_of_drop(const struct base *base) {
     return wanted;
 }
 
+/* Checks and commands of these run in directories below tmp/. */
+static bool has_users(const struct base *base) {
+    for (size_t i = 0; i < base->config.target_count; i++)
+        if (base->config.targets[i].user.len > 0)
+            return true;
+    return false;
+}
+
 static struct wanted wanted_of_dir(const struct base *base, enum base_dir dir) {
-    if (base_dir_takes_files(dir))
-        return wanted_of_drop(base);
+    if (base_dir_takes_files(dir)) {
+        struct wanted wanted = wanted_of_drop(base);
+        if (dir == BASE_TMP && has_users(base))
+            wanted.mode |= PASS;
+        return wanted;
+    }
     return (struct wanted){dir == BASE_CTRL ? 0711 : 0700, (gid_t)-1};
 }
 

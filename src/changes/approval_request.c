@@ -68,7 +68,11 @@ static void approve_word(struct api_call *call, struct span because) {
     struct job *job = &approving->job;
     struct approval_state state;
     struct err err = {0};
-    struct approval_given word = {.who = api_actor(call),
+    struct span person = call->request.actor.person, alias = {0};
+    if (person.len > 0)
+        alias = approvals_alias(base, person, &call->arena);
+    struct approval_given word = {.who = access_actor_name(api_actor(call)),
+                                  .alias = alias,
                                   .is_operator = call->request.actor.role >=
                                                  ACCESS_OPERATOR,
                                   .ticket = approving->ticket,
@@ -85,7 +89,7 @@ static void approve_word(struct api_call *call, struct span because) {
         return;
     }
     struct store_batch *batch = store_batch_new(store);
-    store_batch_actor(batch, word.at, word.who);
+    store_batch_actor(batch, word.at, api_actor(call));
     approvals_give(batch, job, &word, &state, because);
     api_hold(call);
     store_submit(batch, approve_done, call);

@@ -31,8 +31,12 @@ static struct span operators_part(const struct base *base,
         return (struct span){0};
     if (meta->rb_limit > (uint64_t)base->config.queue.rollback_max)
         return SPAN("rb-limit");
-    return base_has_role(base, job->uid, ACCESS_OPERATOR) ? (struct span){0}
-                                                          : SPAN("rollback");
+    struct span person = access_actor_person_of(job->actor);
+    bool is_operator =
+        person.len > 0
+            ? access_role_of_person(&base->access, person) >= ACCESS_OPERATOR
+            : base_has_role(base, job->uid, ACCESS_OPERATOR);
+    return is_operator ? (struct span){0} : SPAN("rollback");
 }
 
 /* The set's own metadata, which is part of the submission. */
@@ -129,14 +133,23 @@ bool approvals_wait(const struct base *base, struct span csid) {
            seek.found;
 }
 
+static struct span alias_of_person(const struct base *base, struct span actor,
+                                   struct arena *arena) {
+    struct span person = access_actor_person_of(actor);
+    return person.len > 0 ? approvals_alias(base, person, arena)
+                          : (struct span){0};
+}
+
 static struct approval_subject
-subject_of(const struct job *job, const struct meta *meta,
-           const struct job_touch *touches, size_t touch_count,
-           const struct policies *policies, struct arena *arena) {
+subject_of(const struct base *base, const struct job *job,
+           const struct meta *meta, const struct job_touch *touches,
+           size_t touch_count, const struct policies *policies,
+           struct arena *arena) {
     return (struct approval_subject){
         .job_class = job->job_class,
         .target = job->target,
-        .submitter = job->actor,
+        .submitter = access_actor_name(job->actor),
+        .submitter_alias = alias_of_person(base, job->actor, arena),
         .author = author_of(meta, arena),
         .persons = policies->persons,
         .person_count = policies->person_count,
@@ -166,8 +179,9 @@ void approvals_admit(const struct base *base, struct set_record *record,
         return;
     policies_read(&base->config, arena, &policies);
     policies_add(&policies, operators_part(base, job, &meta));
-    struct approval_subject subject = subject_of(
-        job, &meta, record->touches, record->touch_count, &policies, arena);
+    struct approval_subject subject =
+        subject_of(base, job, &meta, record->touches, record->touch_count,
+                   &policies, arena);
     struct approval_verdict verdict =
         approval_judge(policies.items, policies.count, &subject, NULL, 0, now);
     if (verdict.outcome < APPROVAL_LATE)
@@ -193,7 +207,7 @@ static struct approval_given given_of(const struct store_event *event,
                                       struct arena *arena) {
     struct event_facts facts = facts_of(event, arena);
     return (struct approval_given){
-        .who = event->actor,
+        .who = access_actor_name(event->actor),
         .alias = facts.alias,
         .key = facts.key,
         .is_operator = span_is(facts.way, way_operator),
@@ -252,7 +266,7 @@ static bool read_state(const struct base *base, struct store *store,
     const struct approval_policy *items = policies.items;
     size_t count = policies.count;
     struct approval_subject subject =
-        subject_of(job, &meta, touches, touch_count, &policies, arena);
+        subject_of(base, job, &meta, touches, touch_count, &policies, arena);
     ret_state->verdict =
         approval_judge(items, count, &subject, given, given_count, now);
     ret_state->ends = approval_ends(items, count, given, given_count, now);
@@ -295,7 +309,7 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
     if (state->verdict.fault != NULL)
         return err_set(err, ERR_UNAVAILABLE, "no approval counts: %s",
                        state->verdict.fault);
-    if (state->own && !span_equal(word->who, job->actor))
+    if (state->own && !span_equal(word->who, access_actor_name(job->actor)))
         return err_set(err, ERR_DENIED,
                        "%.*s is the person who submitted or wrote '%.*s': "
                        "somebody else must approve it",
@@ -410,14 +424,30 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
     return false;
 }
 
-struct span approvals_alias(struct span name, struct arena *arena) {
+static bool is_in_access(const struct base *base, struct span person) {
+    for (size_t i = 0; i < base->access.grant_count; i++)
+        if (base->access.grants[i].who == ACCESS_PERSON &&
+            span_equal(access_actor_person_of(base->access.grants[i].name),
+                       person))
+            return true;
+    return false;
+}
+
+struct span approvals_alias(const struct base *base, struct span name,
+                            struct arena *arena) {
     struct span local = name, rest = name;
     struct account account;
-    if (!account_find(name, arena, &account, NULL) &&
-        (!span_cut(&rest, '@', &local) ||
-         !account_find(local, arena, &account, NULL)))
-        return (struct span){0};
-    return span_of(arena_printf(arena, "uid:%lu", (unsigned long)account.uid));
+    (void)span_cut(&rest, '@', &local);
+    if (account_find(name, arena, &account, NULL) ||
+        account_find(local, arena, &account, NULL))
+        return span_of(
+            arena_printf(arena, "uid:%lu", (unsigned long)account.uid));
+    if (!is_in_access(base, name)) {
+        if (!is_in_access(base, local))
+            return (struct span){0};
+        name = local;
+    }
+    return span_of(arena_printf(arena, "person:%.*s", (int)name.len, name.p));
 }
 
 /* ---- expiry -------------------------------------------------------------- */

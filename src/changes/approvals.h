@@ -87,8 +87,10 @@ bool approvals_review(const struct base *base, struct wall now,
                       struct span actor, struct approvals_review *review,
                       struct err *err);
 
-/* The account to which the name in a signature ("bob", "bob@host") seems to
- * belong, as "uid:7"; empty: there is none. */
-struct span approvals_alias(struct span name, struct arena *arena);
+/* To whom the name in a signature ("bob", "bob@host"), or that of a person,
+ * seems to belong: an account, as "uid:7", else a person of [access], as
+ * "person:bob"; empty: nobody. */
+struct span approvals_alias(const struct base *base, struct span name,
+                            struct arena *arena);
 
 #endif

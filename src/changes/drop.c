@@ -172,8 +172,8 @@ static void note_name(char ret[NAME_MAX + 1], const char *name) {
     snprintf(ret, NAME_MAX + 1, "by+%s", name);
 }
 
-bool drop_caller_note(struct base *base, const char *name, uid_t caller,
-                      struct err *err) {
+bool drop_caller_note(struct base *base, const char *name,
+                      const struct access_owner *caller, struct err *err) {
     CLEANUP(text_clear) struct text note = TEXT_INIT;
     char called[NAME_MAX + 1];
     uid_t maker = geteuid() == 0 ? base->uid : geteuid();
@@ -183,13 +183,15 @@ bool drop_caller_note(struct base *base, const char *name, uid_t caller,
         return false;
     if (waits) /* the first submitter counts */
         return true;
-    if (caller == maker) {
+    if (caller->uid == maker) {
         drop_caller_forget(base, name); /* left by a submission that did not get
                                            this far */
         return true;
     }
     note_name(called, name);
-    text_addf(&note, "%s\n%lu\n", name, (unsigned long)caller);
+    text_addf(&note, "%s\n%lu\n", name, (unsigned long)caller->uid);
+    if (caller->uid == ACCESS_PERSON_UID)
+        text_addf(&note, "%.*s\n", (int)caller->actor.len, caller->actor.p);
     return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_TMP], called,
                      text_span(&note), 0400, DIR_DURABLE, err);
 }
@@ -207,22 +209,40 @@ static bool note_read(struct base *base, const char *called, struct text *text,
            dir_read_file(fd, NOTE_BYTES, text, err);
 }
 
-uid_t drop_caller(struct base *base, const char *name,
-                  const struct stat *marker) {
+/* A person has no account, and is named in a line of its own. */
+static bool note_parse(struct span note, const char *name, struct arena *arena,
+                       struct access_owner *ret_caller) {
+    struct span of, number, actor;
+    uint64_t uid;
+    if (!span_cut(&note, '\n', &of) || !span_is(of, name) ||
+        !span_cut(&note, '\n', &number) || !span_u64(number, &uid) ||
+        uid >= UINT32_MAX)
+        return false;
+    ret_caller->uid = (uint32_t)uid;
+    if (uid != ACCESS_PERSON_UID)
+        return true;
+    if (!span_cut(&note, '\n', &actor) ||
+        access_actor_person_of(actor).len == 0)
+        return false;
+    ret_caller->actor = arena_span(arena, actor);
+    return true;
+}
+
+struct access_owner drop_caller(struct base *base, const char *name,
+                                const struct stat *marker,
+                                struct arena *arena) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     char called[NAME_MAX + 1];
+    struct access_owner caller = {.uid = marker->st_uid};
     struct err err = {0};
-    struct span rest, of, number;
-    uint64_t caller;
     note_name(called, name);
-    if (marker->st_uid != base->uid || !note_read(base, called, &text, &err))
-        return marker->st_uid;
-    rest = text_span(&text);
-    if (!span_cut(&rest, '\n', &of) || !span_is(of, name) ||
-        !span_cut(&rest, '\n', &number) || !span_u64(number, &caller) ||
-        caller >= UINT32_MAX)
-        return marker->st_uid;
-    return (uid_t)caller;
+    if (marker->st_uid == base->uid && note_read(base, called, &text, &err) &&
+        !note_parse(text_span(&text), name, arena, &caller))
+        caller = (struct access_owner){.uid = marker->st_uid};
+    if (caller.actor.len == 0)
+        caller.actor =
+            span_of(arena_printf(arena, "uid:%lu", (unsigned long)caller.uid));
+    return caller;
 }
 
 void drop_caller_forget(struct base *base, const char *name) {

@@ -152,8 +152,10 @@ static bool add_person(struct policies *policies,
     struct approval_person *person = &policies->persons[policies->person_count];
     size_t most =
         from->accounts.count + from->principals.count + from->keys.count;
-    size_t count = 0;
+    size_t count = 1;
     struct span *names = arena_alloc(arena, (most + 1) * sizeof(*names));
+    names[0] = span_of(
+        arena_printf(arena, "person:%.*s", (int)from->name.len, from->name.p));
     if (!add_accounts(policies, from, names, &count, arena, err))
         return false;
     for (size_t i = 0; i < from->principals.count; i++)

@@ -82,7 +82,8 @@ static void take_signer(struct prequeue_entry *entry) {
     approval->word.who =
         span_of(arena_printf(&entry->arena, "user:%.*s", (int)by.len, by.p));
     approval->word.is_signed = true;
-    approval->word.alias = approvals_alias(by, &entry->arena);
+    approval->word.alias =
+        approvals_alias(entry->prequeue->base, by, &entry->arena);
 }
 
 static void on_signature(void *ctx, const struct signature_verdict *verdict) {

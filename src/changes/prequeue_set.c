@@ -323,9 +323,10 @@ static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     struct prequeue_set *set = entry->own;
     struct set_record *record = &set->record;
     struct job *job = &record->job;
-    job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
-    job->actor =
-        span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
+    struct access_owner caller =
+        drop_caller(prequeue->base, entry->name, &entry->st, &entry->arena);
+    job->uid = caller.uid;
+    job->actor = caller.actor;
     job->cause = SPAN(CAUSE_PERSON);
     approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
     job->admitted = prequeue->now;

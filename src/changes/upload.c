@@ -25,7 +25,7 @@ struct upload {
     uint64_t bytes;
     struct span name, id; /* as requested; empty: to be generated */
     struct wall now;
-    uid_t caller;
+    struct access_owner caller;
     upload_done *done;
     void *ctx;
 };
@@ -53,7 +53,8 @@ bool upload_open(struct base *base, struct span name, struct span id,
     upload->base = base;
     upload->fd = -1;
     upload->now = origin->now;
-    upload->caller = origin->uid;
+    upload->caller = (struct access_owner){
+        (uint32_t)origin->uid, arena_span(&upload->arena, origin->actor)};
     if (!drop_open(base, upload->tmp_name, &upload->fd, err)) {
         upload_free(upload);
         return err_wrap(err, "cannot store the set");
@@ -210,7 +211,7 @@ static void admit_set(struct upload *upload, const struct set_check *check,
     if (ok && (ruling == RULING_REFUSE || ruling == RULING_WAIT))
         ok = err_set(&err, ERR_REFUSED, "%s: %s", why.word, why.text);
     const char *name = arena_string(&upload->arena, upload->name);
-    ok = ok && drop_caller_note(base, name, upload->caller, &err) &&
+    ok = ok && drop_caller_note(base, name, &upload->caller, &err) &&
          drop_publish(base, upload->tmp_name, upload->fd, name,
                       arena_string(&upload->arena, candidate->sum), &err);
     if (!ok) {
@@ -286,8 +287,9 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     struct sum *sum = sum_new();
     bool ok = drop_copy(fd, out, UINT64_MAX, sum, err);
     sum_end(sum, sum_text);
+    struct access_owner caller = {.uid = (uint32_t)geteuid()};
     ok = ok && drop_seal(base, out, err) &&
-         drop_caller_note(base, to, geteuid(), err) &&
+         drop_caller_note(base, to, &caller, err) &&
          drop_publish(base, tmp_name, out, to, sum_text, err);
     if (!ok) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);

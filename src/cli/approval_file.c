@@ -18,9 +18,11 @@ extern char **environ;
 
 /* ---- the text ------------------------------------------------------------ */
 
-/* --as, else the account's name. */
+/* --as, else the name of the person or the account. */
 static const char *signer(struct call *call) {
     const char *as = call_value(call, "as");
+    if (as == NULL)
+        as = call->person;
     const struct passwd *account = as ? NULL : getpwuid(getuid());
     return as ? as : account ? account->pw_name : "";
 }

@@ -24,6 +24,7 @@ struct call {
         const char *value;
     } * given;
     size_t given_count;
+    const char *person; /* for whom `pointsman shell` acts; else NULL */
 };
 
 /* Reads argv (argv[0] is the program). Errors: ERR_USAGE with a suggestion

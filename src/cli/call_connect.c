@@ -19,6 +19,7 @@ bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
     struct client_options options = {
         .base_path = call_value(call, "base"),
         .server_url = call_value(call, "server"),
+        .person = call->person,
         .interrupted = interrupt_pending,
         .interrupt_fd = interrupt_fd(),
         .tick = tick,

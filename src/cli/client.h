@@ -19,6 +19,8 @@ struct client;
 struct client_options {
     const char *base_path;  /* --base, or NULL: searched for (base/base.h) */
     const char *server_url; /* --server, or NULL */
+    const char *person;     /* for whom `pointsman shell` acts, or NULL; then
+                               only a server is used */
     /* Called when `interrupt_fd` (-1: none) becomes readable during a wait;
      * true: give up (ERR_INTERRUPTED). */
     bool (*interrupted)(void *ctx);
@@ -43,8 +45,8 @@ bool client_has_server(const struct client *client);
  * base, or none; the next call goes there. False: a URL was given, or no
  * server was asked. */
 bool client_look_again(struct client *client);
-/* ERR_UNAVAILABLE if the base belongs to another account: without a server it
- * cannot be used from here. */
+/* ERR_UNAVAILABLE if the base belongs to another account, or if this is done
+ * for a person: without a server it cannot be used from here. */
 bool client_may_open(const struct client *client, struct err *err);
 /* Path of the base; NULL if there is only a URL. */
 const char *client_base_path(const struct client *client);

@@ -113,6 +113,9 @@ static bool send_request(struct client *client, const struct client_ask *ask,
 
     text_addf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n",
               api_method_word(ask->method), ask->uri, client->host);
+    if (client->options.person != NULL)
+        text_addf(&head, "%s: %s\r\n", API_PERSON_FIELD,
+                  client->options.person);
     if (ask->body_fd >= 0)
         text_adds(&head, "Transfer-Encoding: chunked\r\n");
     else if (ask->method != API_GET)

@@ -43,6 +43,9 @@ void client_local_close(struct client *client) {
 
 bool client_may_open(const struct client *client, struct err *err) {
     uid_t owner;
+    if (client->options.person != NULL)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "no server is running in base '%s'", client->base_path);
     return base_is_ours(client->base_path, &owner) ||
            err_set(err, ERR_UNAVAILABLE,
                    "no server is running in base '%s', and only its owner "

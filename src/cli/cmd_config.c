@@ -388,6 +388,22 @@ static void fault_found(void *ctx, const char *sentence) {
     finding(faults->as_json, "modes", false, "", sentence);
 }
 
+static void shell_fault_found(void *ctx, const char *sentence) {
+    struct faults *faults = ctx;
+    faults->well = false;
+    finding(faults->as_json, "shell", false, "", sentence);
+}
+
+/* The account of `pointsman shell`, if there is one. */
+static bool find_shell(const struct base *base, bool as_json) {
+    struct faults faults = {as_json, true};
+    base_shell_check(base, shell_fault_found, &faults);
+    if (faults.well && base->access.has_shell)
+        finding(as_json, "shell", true, "",
+                "its account has no role of its own and cannot add keys");
+    return faults.well;
+}
+
 static bool find_access(const struct base *base, bool as_json) {
     struct faults faults = {as_json, true};
     struct err err = {0};
@@ -467,6 +483,7 @@ int cmd_doctor(struct call *call) {
     finding(json, "base", true, base->path, "can be opened");
     well &= find_registry(call, base, json);
     well &= find_access(base, json);
+    well &= find_shell(base, json);
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);

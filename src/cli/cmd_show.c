@@ -237,6 +237,9 @@ static const char *submitter(struct span line, struct arena *arena) {
     struct account account;
     struct err err;
 
+    struct span person = access_actor_person_of(span_of(actor));
+    if (person.len > 0)
+        actor = arena_printf(arena, "person %.*s", (int)person.len, person.p);
     if (is_local && strncmp(actor, "uid:", 4) == 0 &&
         account_find(span_of(actor + 4), arena, &account, &err))
         actor = account.name;

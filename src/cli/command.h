@@ -15,12 +15,14 @@ enum command_flag {
     COMMAND_HIDDEN = 2, /* not in help, manual and completion */
     COMMAND_RAW = 4,    /* reads its arguments itself */
     COMMAND_ROLES = 8,  /* its help lists the roles of a base */
+    COMMAND_SHELL = 16, /* `pointsman shell` offers it */
     COMMAND_READS = 32, /* its operands are files; - is standard input */
     COMMAND_WRITES = 64 /* its operand is a file; - is standard output */
 };
 
 enum option_flag {
     OPTION_MANY = 1,
+    OPTION_LOCAL = 2, /* not for `pointsman shell` */
     OPTION_READS = COMMAND_READS,
     OPTION_WRITES = COMMAND_WRITES
 };

@@ -407,7 +407,9 @@ static void topic_roles(struct text *out) {
               "have the role that\n[access] in pointsman.conf gives them; "
               "`pointsman init --group GROUP` makes\nthe members of GROUP "
               "submitters. Only the owner and root can open the files\nof a "
-              "base; everybody else needs its server.\n");
+              "base; everybody else needs its server.\n\n"
+              "People without an account use `pointsman shell` over ssh, with "
+              "a key each;\n[access] gives them roles as person:NAME.\n");
 }
 
 static const struct {

@@ -49,10 +49,12 @@ static struct span id_of_key(struct api_call *call) {
     char sum[SUM_TEXT_BYTES], id[ID_TEXT_BYTES];
     unsigned char ten[10];
 
-    sum_bytes(span_of(arena_printf(&call->arena, "%u %.*s",
-                                   (unsigned)call->request.actor.uid,
-                                   (int)key.len, key.p)),
-              sum);
+    struct span person = call->request.actor.person;
+    sum_bytes(
+        span_of(arena_printf(&call->arena, "%u%.*s %.*s",
+                             (unsigned)call->request.actor.uid, (int)person.len,
+                             person.p, (int)key.len, key.p)),
+        sum);
     for (size_t i = 0; i < sizeof(ten); i++) {
         char pair[3] = {sum[2 * i], sum[2 * i + 1], '\0'};
         ten[i] = (unsigned char)strtoul(pair, NULL, 16);
@@ -82,7 +84,8 @@ static void admit(struct api_call *call, struct store_batch *batch,
     struct origin origin = origin_of(call);
 
     answer->text = text;
-    answer->refused = !read_submission(call, text, &submission, &answer->err) ||
+    answer->refused = !api_has_account(call, &answer->err) ||
+                      !read_submission(call, text, &submission, &answer->err) ||
                       !submission_check_node(&submission, &answer->err) ||
                       !command_admit(batch, &submission, &origin,
                                      &answer->index, &answer->id, &answer->err);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 const char *access_role_word(enum access_role role) {
     static const char *const words[ACCESS_ROLES] = {
@@ -12,6 +13,12 @@ const char *access_role_word(enum access_role role) {
 
 static bool is_admin(const struct access_rules *rules, uint32_t uid) {
     return uid == 0 || uid == rules->owner;
+}
+
+/* The owner of the base and root are not trusted to name a person: they are
+ * admins, and what they do is recorded as theirs. */
+static bool is_shell(const struct access_rules *rules, uint32_t uid) {
+    return rules->has_shell && uid == rules->shell && !is_admin(rules, uid);
 }
 
 static bool grant_fits(const struct access_grant *grant, uint32_t uid,
@@ -26,6 +33,8 @@ static bool grant_fits(const struct access_grant *grant, uint32_t uid,
             if (groups[i] == grant->id)
                 return true;
         return false;
+    case ACCESS_PERSON:
+        return false;
     }
     return false;
 }
@@ -35,6 +44,8 @@ enum access_role access_role_of(const struct access_rules *rules, uint32_t uid,
     enum access_role role = ACCESS_NOBODY;
     if (is_admin(rules, uid))
         return ACCESS_ADMIN;
+    if (is_shell(rules, uid))
+        return ACCESS_NOBODY;
     for (size_t i = 0; i < rules->grant_count; i++)
         if (rules->grants[i].role > role &&
             grant_fits(&rules->grants[i], uid, groups, group_count))
@@ -49,8 +60,83 @@ struct access_actor access_actor_make(const struct access_rules *rules,
         .uid = uid,
         .role = access_role_of(rules, uid, groups, group_count),
         .is_known = true,
+        .account = uid,
+        .is_refused = is_shell(rules, uid),
     };
 }
+
+/* ---- persons without an account ------------------------------------------ */
+
+static const char person_prefix[] = "person:";
+
+bool access_person_is_valid(struct span person) {
+    for (size_t i = 0; i < person.len; i++) {
+        char c = person.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || strchr("._-+@", c) != NULL) ||
+            c == '\0')
+            return false;
+    }
+    return person.len > 0 && person.len <= ACCESS_PERSON_BYTES;
+}
+
+enum access_role access_role_of_person(const struct access_rules *rules,
+                                       struct span person) {
+    enum access_role role = ACCESS_NOBODY;
+    for (size_t i = 0; i < rules->grant_count; i++) {
+        const struct access_grant *grant = &rules->grants[i];
+        bool fits = grant->who == ACCESS_EVERYBODY ||
+                    (grant->who == ACCESS_PERSON &&
+                     span_equal(access_actor_person_of(grant->name), person));
+        if (fits && grant->role > role)
+            role = grant->role;
+    }
+    return role;
+}
+
+struct access_actor access_actor_person(const struct access_rules *rules,
+                                        uint32_t account, struct span person) {
+    bool trusted = is_shell(rules, account) && access_person_is_valid(person);
+    return (struct access_actor){
+        .uid = ACCESS_PERSON_UID,
+        .role = trusted ? access_role_of_person(rules, person) : ACCESS_NOBODY,
+        .is_known = true,
+        .person = person,
+        .account = account,
+        .is_refused = !trusted,
+    };
+}
+
+void access_actor_format(const struct access_actor *actor, struct text *out) {
+    if (actor->person.len > 0)
+        text_addf(out, "%s%.*s/uid:%u", person_prefix, (int)actor->person.len,
+                  actor->person.p, (unsigned)actor->account);
+    else
+        text_addf(out, "uid:%u", (unsigned)actor->uid);
+}
+
+struct span access_actor_name(struct span actor) {
+    struct span rest = actor, name = actor;
+    if (span_starts(actor, person_prefix))
+        (void)span_cut(&rest, '/', &name);
+    return name;
+}
+
+struct span access_actor_person_of(struct span actor) {
+    size_t skip = sizeof(person_prefix) - 1;
+    struct span name = access_actor_name(actor);
+    return span_starts(name, person_prefix)
+               ? span_make(name.p + skip, name.len - skip)
+               : (struct span){0};
+}
+
+static bool owns(const struct access_actor *actor,
+                 const struct access_owner *owner) {
+    return owner->uid == actor->uid &&
+           span_equal(access_actor_person_of(owner->actor), actor->person);
+}
+
+/* ---- the decision -------------------------------------------------------- */
 
 bool access_needs_groups(const struct access_rules *rules) {
     for (size_t i = 0; i < rules->grant_count; i++)
@@ -76,29 +162,48 @@ static void holders_add(const struct access_rules *rules, enum access_role role,
     }
 }
 
+static void actor_describe(const struct access_actor *actor, struct text *out) {
+    if (actor->person.len > 0)
+        text_addf(out, "person %.*s", (int)actor->person.len, actor->person.p);
+    else
+        text_addf(out, "uid %u", (unsigned)actor->uid);
+}
+
 static bool refuse(const struct access_rules *rules,
                    const struct access_actor *actor, enum access_role needed,
                    bool is_others, struct err *err) {
-    CLEANUP(text_clear) struct text holders = TEXT_INIT;
+    CLEANUP(text_clear) struct text holders = TEXT_INIT, who = TEXT_INIT;
     if (!actor->is_known)
         return err_set(err, ERR_DENIED,
                        "only health and metrics are served here; "
                        "the rest is on the base's socket");
+    if (actor->is_refused && actor->person.len > 0)
+        return err_set(err, ERR_DENIED,
+                       "uid %u may not act for '%.*s': only the account that "
+                       "[access] shell names acts for persons",
+                       (unsigned)actor->account, (int)actor->person.len,
+                       actor->person.p);
+    if (actor->is_refused)
+        return err_set(err, ERR_DENIED,
+                       "uid %u is the account of `pointsman shell` ([access] "
+                       "shell) and has no role of its own",
+                       (unsigned)actor->account);
     holders_add(rules, needed, &holders);
+    actor_describe(actor, &who);
     return err_set(err, ERR_DENIED,
-                   "this needs the role %s%s, and uid %u has the role %s; %s "
+                   "this needs the role %s%s, and %s has the role %s; %s "
                    "may do it",
                    access_role_word(needed),
                    is_others ? " for a job of somebody else" : "",
-                   (unsigned)actor->uid, access_role_word(actor->role),
+                   text_string(&who), access_role_word(actor->role),
                    text_string(&holders));
 }
 
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
-                   const uint32_t *submitter, struct err *err) {
-    bool is_others = submitter != NULL && *submitter != actor->uid &&
-                     need.others > need.role;
+                   const struct access_owner *owner, struct err *err) {
+    bool is_others =
+        owner != NULL && !owns(actor, owner) && need.others > need.role;
     enum access_role needed = is_others ? need.others : need.role;
 
     assert(need.role <= need.others && need.others < ACCESS_ROLES);

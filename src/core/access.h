@@ -37,45 +37,89 @@ struct access_need {
 #define ACCESS_NEED_ADMIN     {ACCESS_ADMIN, ACCESS_ADMIN}
 /* clang-format on */
 
-/* A role given to an account, to the members of a group or to everybody. */
-enum access_who { ACCESS_EVERYBODY, ACCESS_ACCOUNT, ACCESS_GROUP };
+/* A role given to an account, to the members of a group, to a person without an
+ * account (see below) or to everybody. */
+enum access_who {
+    ACCESS_EVERYBODY,
+    ACCESS_ACCOUNT,
+    ACCESS_GROUP,
+    ACCESS_PERSON
+};
 struct access_grant {
     enum access_role role;
     enum access_who who;
     uint32_t id;      /* of the account or group */
-    struct span name; /* as configured: "alice", "@dev", "*" */
+    struct span name; /* as configured: "alice", "@dev", "person:ann", "*" */
 };
 
-/* Which accounts have which role in a base. The owner and root are admins. */
+/* Who has which role in a base. The owner and root are admins.
+ *
+ * Several persons can share one account, the shell account: it belongs to
+ * `pointsman shell`, whose command line in authorized_keys names the person.
+ * That account alone may say for whom it acts, and has no role of its own. */
 struct access_rules {
     uint32_t owner;
+    bool has_shell;
+    uint32_t shell; /* the shell account */
     const struct access_grant *grants;
     size_t grant_count;
 };
 
+/* Recorded as the account of what a person does. No account has this number, so
+ * nothing can run under it and no file belongs to it. */
+#define ACCESS_PERSON_UID (UINT32_MAX - 1)
+enum { ACCESS_PERSON_BYTES = 64 };
+
 struct access_actor {
-    uint32_t uid;
+    uint32_t uid; /* ACCESS_PERSON_UID for a person */
     enum access_role role;
-    bool is_known; /* false: the caller came over TCP and is anonymous */
+    bool is_known;      /* false: the caller came over TCP and is anonymous */
+    struct span person; /* "ann"; empty: the account acts for itself */
+    uint32_t account;   /* under which the person came */
+    bool is_refused;    /* names a person without being allowed to, or is the
+                           shell account and names none */
+};
+
+/* Whose job it is. */
+struct access_owner {
+    uint32_t uid;
+    struct span actor; /* as recorded: see access_actor_format */
 };
 
 const char *access_role_word(enum access_role role); /* "submitter" */
 
-/* The highest role that is given to an account with these groups. */
+/* The highest role that is given to an account with these groups. The shell
+ * account has none. */
 enum access_role access_role_of(const struct access_rules *rules, uint32_t uid,
                                 const uint32_t *groups, size_t group_count);
 /* The actor for such an account. */
 struct access_actor access_actor_make(const struct access_rules *rules,
                                       uint32_t uid, const uint32_t *groups,
                                       size_t group_count);
+/* True for 1 to 64 letters, digits and the characters . _ - + @ */
+bool access_person_is_valid(struct span person);
+/* The highest role that is given to a person. */
+enum access_role access_role_of_person(const struct access_rules *rules,
+                                       struct span person);
+/* The actor for an account that acts for `person`. */
+struct access_actor access_actor_person(const struct access_rules *rules,
+                                        uint32_t account, struct span person);
+/* How an actor is recorded: "uid:1000", or "person:ann/uid:1005" for a person
+ * who came under that account. */
+void access_actor_format(const struct access_actor *actor, struct text *out);
+/* The one who did it, without the account: "uid:1000", "person:ann". */
+struct span access_actor_name(struct span actor);
+/* "ann" of "person:ann/uid:1005" and of "person:ann"; empty: no person. */
+struct span access_actor_person_of(struct span actor);
+
 /* True if a role is given to a group: the groups of an account matter. */
 bool access_needs_groups(const struct access_rules *rules);
 
-/* True if this actor may do this to the job. `submitter` is the job's account;
- * NULL: no particular job, so the lower role of `need` suffices. Otherwise
- * ERR_DENIED, which names the missing role and who has it. */
+/* True if this actor may do this to the job of `owner`. NULL: no particular
+ * job, so the lower role of `need` suffices. Otherwise ERR_DENIED, which names
+ * the missing role and who has it. */
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
-                   const uint32_t *submitter, struct err *err);
+                   const struct access_owner *owner, struct err *err);
 
 #endif

@@ -107,6 +107,8 @@ bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given) {
     if (is_same(given->who, subject->submitter) ||
         is_same(given->alias, subject->submitter) ||
+        is_same(given->who, subject->submitter_alias) ||
+        is_same(given->alias, subject->submitter_alias) ||
         is_same(given->who, subject->author))
         return true;
     for (size_t i = 0; i < subject->person_count; i++)

@@ -47,8 +47,9 @@ struct approval_person {
 struct approval_subject {
     enum job_class job_class;
     struct span target;
-    struct span submitter; /* "uid:1000" */
-    struct span author;    /* "user:bob@host", by ##author; empty: unknown */
+    struct span submitter;       /* "uid:1000", or "person:ann" */
+    struct span submitter_alias; /* as in struct approval_given */
+    struct span author; /* "user:bob@host", by ##author; empty: unknown */
     const struct approval_person *persons; /* those whose names are known */
     size_t person_count;
     /* Why no approval counts; NULL: approvals count. */
@@ -60,10 +61,12 @@ struct approval_subject {
 };
 
 struct approval_given {
-    struct span who;   /* "uid:7"; for a signature "user:bob@host" */
-    struct span alias; /* for a signature: the account with that name, "uid:7";
-                          empty: there is none. Used only to tell people apart,
-                          not for permissions */
+    struct span who;   /* "uid:7", "person:bob"; for a signature
+                          "user:bob@host" */
+    struct span alias; /* for a signature or a person: the account with that
+                          name, "uid:7"; for a signature also the person,
+                          "person:bob"; empty: there is none. Used only to tell
+                          people apart, not for permissions */
     struct span key;   /* for a signature: likewise, since one key may sign
                           under several names; otherwise empty */
     struct approval_list groups; /* "@group": those of its account */

@@ -215,6 +215,10 @@ static struct access_actor actor_of(const struct exchange *exchange) {
         exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL || !sock_peer(info->connect_fd, &peer, NULL))
         return nobody;
+    const char *person = mhd.lookup_connection_value(
+        exchange->connection, MHD_HEADER_KIND, API_PERSON_FIELD);
+    if (person != NULL)
+        return access_actor_person(options->access, peer.uid, span_of(person));
     uint32_t groups[SOCK_PEER_GROUPS];
     size_t count = 0;
     if (access_needs_groups(options->access))

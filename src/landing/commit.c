@@ -36,8 +36,8 @@ static struct span account_name(struct span text, char *room, size_t bytes) {
 }
 
 /* Appends "Name <mail>" made from `text`: a text without a mail address gets
- * NAME@localhost, "uid:N" becomes the account's name; bytes that git does not
- * allow in an identity are removed. */
+ * NAME@localhost, "uid:N" becomes the account's name, "person:NAME/uid:N" that
+ * of the person; bytes that git does not allow in an identity are removed. */
 static void format_ident(struct span text, struct text *out) {
     text = span_trim(text);
     const char *open = text.len > 0 ? memchr(text.p, '<', text.len) : NULL;
@@ -64,6 +64,11 @@ static void format_ident(struct span text, struct text *out) {
         ident_add(name, out);
         text_adds(out, memchr(name.p, '@', name.len) ? ">" : "@localhost>");
         return;
+    }
+    /* "person:ann/uid:1005" came under that account. */
+    if (span_starts(text, "person:")) {
+        struct span rest = span_make(text.p + 7, text.len - 7);
+        (void)span_cut(&rest, '/', &text);
     }
     char room[256];
     struct span name = account_name(text, room, sizeof room);

@@ -160,6 +160,8 @@ static void follow_event(struct job *job, const struct store_event *event,
 
 static uint32_t uid_of(struct span actor) {
     uint64_t uid;
+    if (access_actor_person_of(actor).len > 0)
+        return ACCESS_PERSON_UID;
     if (span_starts(actor, "uid:") &&
         span_u64(span_make(actor.p + 4, actor.len - 4), &uid) &&
         uid < UINT32_MAX)

@@ -461,7 +461,7 @@ static bool read_row(struct api_call *call, struct schedule_row *ret_row,
     struct span name = call->params[0];
     struct schedule_rule rule;
 
-    if (!schedule_name_check(name, err) ||
+    if (!api_has_account(call, err) || !schedule_name_check(name, err) ||
         !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,
                              err) ||
         !submission_check_node(&ret_spec->job, err) ||

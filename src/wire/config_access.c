@@ -1,4 +1,5 @@
 /* [access]: who has which role in a base shared with other accounts. */
+#include "core/access.h"
 #include "wire/config_section.h"
 
 static const struct config_key keys[] = {
@@ -15,15 +16,21 @@ bool config_access_next(struct span *rest, struct span *ret_name) {
     return false;
 }
 
+static bool account_is_valid(struct span name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (strchr(" \t:@*!,", name.p[i]) != NULL)
+            return false;
+    return name.len > 0;
+}
+
 static bool name_is_valid(struct span name) {
     if (span_is(name, "*"))
         return true;
+    if (span_starts(name, "person:"))
+        return access_person_is_valid(access_actor_person_of(name));
     if (span_starts(name, "@"))
         name = span_make(name.p + 1, name.len - 1);
-    for (size_t i = 0; i < name.len; i++)
-        if (strchr(" \t:@*!", name.p[i]) != NULL)
-            return false;
-    return name.len > 0;
+    return account_is_valid(name);
 }
 
 /* An empty part is most often a name that was forgotten. */
@@ -32,12 +39,16 @@ static bool check_names(const struct config_key *key, struct span value,
     struct span rest = value, name;
     if (key->kind != KIND_TEXT)
         return true;
+    if (strcmp(key->name, "shell") == 0)
+        return value.len == 0 || account_is_valid(value) ||
+               config_refuse(spot, "%s: '%.*s' is not an account", key->name,
+                             (int)value.len, value.p);
     while (rest.len > 0 && span_cut(&rest, ',', &name)) {
         name = span_trim(name);
         if (!name_is_valid(name))
             return config_refuse(spot,
-                                 "%s: '%.*s' is not an account, an @group or "
-                                 "*; separate them by commas",
+                                 "%s: '%.*s' is not an account, an @group, "
+                                 "person:NAME or *; separate them by commas",
                                  key->name, (int)name.len, name.p);
     }
     return true;

@@ -242,6 +242,19 @@ static void other_methods_are_refused(void **state) {
 
 /* ---- unusual but valid requests ------------------------------------------ */
 
+/* The owner of the base is no shell account either. */
+static void only_the_shell_account_names_a_person(void **state) {
+    (void)state;
+    expect_status(SPAN("GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\n" CLOSE),
+                  "200");
+    expect_status(SPAN("GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\n"
+                       "Pointsman-Person: ann\r\n" CLOSE),
+                  "403");
+    expect_status(SPAN("GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\n"
+                       "Pointsman-Person:\r\n" CLOSE),
+                  "403");
+}
+
 static void a_head_request_gets_no_body(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text answer = TEXT_INIT;
@@ -444,6 +457,7 @@ int main(void) {
         cmocka_unit_test(a_truncated_body_submits_nothing),
         cmocka_unit_test(a_body_over_the_limit_is_refused),
         cmocka_unit_test(other_methods_are_refused),
+        cmocka_unit_test(only_the_shell_account_names_a_person),
         cmocka_unit_test(a_head_request_gets_no_body),
         cmocka_unit_test(a_caller_may_be_slow),
         cmocka_unit_test(a_body_may_come_in_chunks),

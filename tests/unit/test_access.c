@@ -22,7 +22,9 @@ static bool role_may(enum access_role role, struct access_need need,
                      const uint32_t *submitter) {
     struct access_actor actor = {
         .uid = STRANGER, .role = role, .is_known = true};
-    return access_allows(&alone, &actor, need, submitter, NULL);
+    struct access_owner owner = {.uid = submitter == NULL ? 0 : *submitter};
+    return access_allows(&alone, &actor, need,
+                         submitter == NULL ? NULL : &owner, NULL);
 }
 
 static void each_lesser_role_is_refused(void **state) {
@@ -75,7 +77,9 @@ static void a_star_gives_everybody_the_role(void **state) {
 }
 
 static void a_submitter_cancels_only_own_jobs(void **state) {
-    static const uint32_t groups[] = {GROUP}, own = MEMBER, others = STRANGER;
+    static const uint32_t groups[] = {GROUP};
+    static const struct access_owner own = {.uid = MEMBER},
+                                     others = {.uid = STRANGER};
     static const struct access_need need = ACCESS_NEED_OWN_JOB;
     struct err err = {0};
     (void)state;
@@ -114,6 +118,134 @@ static void a_refusal_says_who_has_the_role(void **state) {
     assert_false(access_allows(&shared, &actor, viewer, NULL, &err));
     assert_non_null(strstr(err.text, "root, @dev, mary and olga may do it"));
     err_clear(&err);
+}
+
+/* ---- persons under one account ------------------------------------------- */
+
+enum { SHELL = 5000 };
+static const struct access_grant persons[] = {
+    {ACCESS_SUBMITTER, ACCESS_PERSON, 0, SPAN("person:ann")},
+    {ACCESS_OPERATOR, ACCESS_PERSON, 0, SPAN("person:olga")},
+    {ACCESS_ADMIN, ACCESS_ACCOUNT, SHELL, SPAN("gate")},
+    {ACCESS_ADMIN, ACCESS_GROUP, GROUP, SPAN("@dev")},
+    {ACCESS_VIEWER, ACCESS_EVERYBODY, 0, SPAN("*")},
+};
+static const struct access_rules gate = {.owner = OWNER,
+                                         .has_shell = true,
+                                         .shell = SHELL,
+                                         .grants = persons,
+                                         .grant_count = COUNT(persons)};
+
+static void a_person_has_the_role_that_is_given_to_the_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        enum access_role role;
+    } known[] = {{"ann", ACCESS_SUBMITTER},     {"olga", ACCESS_OPERATOR},
+                 {"Ann", ACCESS_VIEWER},        {"gate", ACCESS_VIEWER},
+                 {"person:ann", ACCESS_NOBODY}, {"ann/uid:1000", ACCESS_NOBODY},
+                 {"ann, olga", ACCESS_NOBODY},  {"", ACCESS_NOBODY}};
+    for (unsigned i = 0; i < COUNT(known); i++) {
+        struct access_actor actor =
+            access_actor_person(&gate, SHELL, span_of(known[i].name));
+        assert_int_equal(actor.role, known[i].role);
+        assert_int_equal(actor.uid, ACCESS_PERSON_UID);
+    }
+}
+
+static void only_the_shell_account_acts_for_persons(void **state) {
+    (void)state;
+    static const uint32_t accounts[] = {0, OWNER, MEMBER, SHELL - 1};
+    static const struct access_need viewer = ACCESS_NEED_VIEWER;
+    static const struct access_rules without = {
+        .owner = OWNER, .grants = persons, .grant_count = COUNT(persons)};
+    struct err err = {0};
+    for (unsigned i = 0; i < COUNT(accounts); i++) {
+        struct access_actor actor =
+            access_actor_person(&gate, accounts[i], SPAN("olga"));
+        assert_int_equal(actor.role, ACCESS_NOBODY);
+        assert_false(access_allows(&gate, &actor, viewer, NULL, &err));
+        assert_non_null(strstr(err.text, "may not act for 'olga'"));
+        err_clear(&err);
+    }
+    assert_int_equal(access_actor_person(&without, SHELL, SPAN("olga")).role,
+                     ACCESS_NOBODY);
+    /* Uid 0 is not the shell account because none is configured. */
+    assert_int_equal(access_actor_person(&without, 0, SPAN("olga")).role,
+                     ACCESS_NOBODY);
+}
+
+static void the_shell_account_has_no_role_of_its_own(void **state) {
+    (void)state;
+    static const uint32_t groups[] = {GROUP};
+    static const struct access_need viewer = ACCESS_NEED_VIEWER;
+    struct err err = {0};
+    struct access_actor actor = access_actor_make(&gate, SHELL, groups, 1);
+    assert_int_equal(actor.role, ACCESS_NOBODY);
+    assert_false(access_allows(&gate, &actor, viewer, NULL, &err));
+    assert_non_null(strstr(err.text, "has no role of its own"));
+    err_clear(&err);
+    /* The owner and root do not lose their role by being named. */
+    struct access_rules own = gate;
+    own.shell = OWNER;
+    assert_int_equal(access_role_of(&own, OWNER, NULL, 0), ACCESS_ADMIN);
+    assert_int_equal(access_actor_person(&own, OWNER, SPAN("olga")).role,
+                     ACCESS_NOBODY);
+}
+
+static void persons_do_not_own_the_jobs_of_each_other(void **state) {
+    (void)state;
+    static const struct access_need need = ACCESS_NEED_OWN_JOB;
+    struct access_actor ann = access_actor_person(&gate, SHELL, SPAN("ann"));
+    static const struct access_owner others[] = {
+        {ACCESS_PERSON_UID, SPAN("person:bob/uid:5000")},
+        {ACCESS_PERSON_UID, SPAN("person:anna/uid:5000")},
+        {SHELL, SPAN("uid:5000")},
+        {OWNER, SPAN("uid:1000")},
+        {ACCESS_PERSON_UID, SPAN("")}};
+    /* The account of the gate may have changed since. */
+    static const struct access_owner own[] = {
+        {ACCESS_PERSON_UID, SPAN("person:ann/uid:5000")},
+        {ACCESS_PERSON_UID, SPAN("person:ann/uid:5001")}};
+    struct err err = {0};
+    for (unsigned i = 0; i < COUNT(own); i++)
+        assert_true(access_allows(&gate, &ann, need, &own[i], NULL));
+    for (unsigned i = 0; i < COUNT(others); i++)
+        assert_false(access_allows(&gate, &ann, need, &others[i], NULL));
+    assert_false(access_allows(&gate, &ann, need, &others[0], &err));
+    assert_non_null(strstr(err.text, "person ann has the role submitter"));
+    err_clear(&err);
+}
+
+static void an_actor_names_the_person_and_the_account(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct access_actor ann = access_actor_person(&gate, SHELL, SPAN("ann"));
+    access_actor_format(&ann, &text);
+    assert_string_equal(text_string(&text), "person:ann/uid:5000");
+    assert_true(span_is(access_actor_name(text_span(&text)), "person:ann"));
+    assert_true(span_is(access_actor_person_of(text_span(&text)), "ann"));
+    assert_true(span_is(access_actor_name(SPAN("uid:7")), "uid:7"));
+    assert_int_equal(access_actor_person_of(SPAN("uid:7")).len, 0);
+    assert_int_equal(access_actor_person_of(SPAN("user:ann")).len, 0);
+}
+
+static void names_of_persons_have_a_grammar(void **state) {
+    (void)state;
+    static const char *const good[] = {"ann", "a.b-c_d+e@example.org", "7"};
+    static const char *const bad[] = {"",    "a b",      "a/b", "a:b",
+                                      "a,b", "\xc3\xa4", "a\n"};
+    CLEANUP(text_clear) struct text longest = TEXT_INIT;
+    for (unsigned i = 0; i < COUNT(good); i++)
+        assert_true(access_person_is_valid(span_of(good[i])));
+    for (unsigned i = 0; i < COUNT(bad); i++)
+        assert_false(access_person_is_valid(span_of(bad[i])));
+    assert_false(access_person_is_valid(span_make("a\0b", 3)));
+    for (unsigned i = 0; i < ACCESS_PERSON_BYTES; i++)
+        text_addc(&longest, 'a');
+    assert_true(access_person_is_valid(text_span(&longest)));
+    text_addc(&longest, 'a');
+    assert_false(access_person_is_valid(text_span(&longest)));
 }
 
 /* The name and the access needed by each command of the command line. */
@@ -165,6 +297,12 @@ int main(void) {
         cmocka_unit_test(a_submitter_cancels_only_own_jobs),
         cmocka_unit_test(an_unknown_caller_has_no_role_whatever_its_uid),
         cmocka_unit_test(a_refusal_says_who_has_the_role),
+        cmocka_unit_test(a_person_has_the_role_that_is_given_to_the_name),
+        cmocka_unit_test(only_the_shell_account_acts_for_persons),
+        cmocka_unit_test(the_shell_account_has_no_role_of_its_own),
+        cmocka_unit_test(persons_do_not_own_the_jobs_of_each_other),
+        cmocka_unit_test(an_actor_names_the_person_and_the_account),
+        cmocka_unit_test(names_of_persons_have_a_grammar),
         cmocka_unit_test(each_command_refuses_each_lesser_role),
         cmocka_unit_test(commands_need_the_documented_role),
     };

@@ -280,6 +280,47 @@ static void a_person_counts_once_under_all_names(void **state) {
         approval_is_repeat(&policy, 1, &subject, words, 1, &words[2], now));
 }
 
+/* A person who comes over ssh, with or without a section [person] and an
+ * account of the same name. */
+static void a_person_without_an_account_is_one_person(void **state) {
+    (void)state;
+    const struct approval_person ann = {
+        SPAN("ann"), LIST(SPAN("person:ann"), SPAN("user:ann@x"))};
+    struct approval_policy policy = {.count = 1};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given by_name = given_by("person:ann", false),
+                          by_account = given_by("uid:2", false),
+                          by_key = given_by("user:ann@x", false),
+                          by_bob = given_by("person:bob", false);
+    subject.submitter = SPAN("person:ann");
+    subject.submitter_alias = SPAN("uid:2");
+    assert_int_equal(judge(&policy, &subject, &by_name, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &by_account, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &by_bob, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &by_key, 1), APPROVAL_ENOUGH);
+    subject.persons = &ann;
+    subject.person_count = 1;
+    assert_int_equal(judge(&policy, &subject, &by_key, 1), APPROVAL_HOLD);
+    /* The other way round */
+    subject = subject_of(CLASS_DC, "a");
+    subject.submitter = SPAN("uid:2");
+    by_name.alias = SPAN("uid:2");
+    assert_int_equal(judge(&policy, &subject, &by_name, 1), APPROVAL_HOLD);
+    /* Twice the same person counts once. */
+    struct approval_given both[] = {by_name, by_account};
+    subject.submitter = SPAN("uid:1");
+    policy.count = 2;
+    assert_int_equal(judge(&policy, &subject, both, 2), APPROVAL_HOLD);
+    /* A role may name the person. */
+    policy = (struct approval_policy){.count = 1, .roles = ONE("person:ann")};
+    assert_int_equal(judge(&policy, &subject, &by_name, 1), APPROVAL_HOLD);
+    subject.persons = &ann;
+    subject.person_count = 1;
+    assert_int_equal(judge(&policy, &subject, &by_name, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &by_bob, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &by_account, 1), APPROVAL_HOLD);
+}
+
 static void a_role_may_be_a_person_or_a_group(void **state) {
     (void)state;
     struct approval_policy policy = {
@@ -413,6 +454,7 @@ int main(void) {
         cmocka_unit_test(a_policy_may_list_several_targets_and_paths),
         cmocka_unit_test(no_name_of_a_person_approves_what_another_submitted),
         cmocka_unit_test(a_person_counts_once_under_all_names),
+        cmocka_unit_test(a_person_without_an_account_is_one_person),
         cmocka_unit_test(a_role_may_be_a_person_or_a_group),
         cmocka_unit_test(no_approval_counts_while_it_is_unknown_who_is_who),
         cmocka_unit_test(a_policy_may_require_signed_approvals),

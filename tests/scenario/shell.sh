@@ -1,0 +1,298 @@
+#!/bin/sh
+# shell.sh PROGRAM: `pointsman shell`, the forced command of ssh keys, as sshd
+# starts it. The accounts exist only in the mount namespace of this script;
+# gate.sh does the same through a real sshd.
+if [ -z "${SHELL_APART:-}" ]; then
+    if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
+        echo '1..0 # SKIP only root can make accounts in a mount namespace'
+        exit 0
+    fi
+    export SHELL_APART=1
+    exec unshare -m --propagation private sh "$0" "$@"
+fi
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+chmod 711 "$top"
+rm "$top/bin/pointsman" && cp "$program" "$top/bin/pointsman"
+mkdir "$top/home"
+{
+    cat /etc/passwd
+    for account in owner:70001 gate:70002 bob:70003 eve:70004; do
+        home=/
+        [ "${account%:*}" != gate ] || home=$top/home
+        echo "${account%:*}:x:${account#*:}:${account#*:}::$home:/bin/sh"
+    done
+} >"$top/passwd"
+chmod 644 "$top/passwd"
+mount --bind "$top/passwd" /etc/passwd || exit 1
+
+# as ACCOUNT COMMAND...: runs the command as that account
+as() {
+    as_account=$1
+    shift
+    ${as_exec:-} setpriv --reuid "$as_account" --regid "$(id -u "$as_account")" \
+        --clear-groups -- "$@"
+}
+
+# ssh_as PERSON LINE: what sshd does when the key of the person sends the line;
+# $account is the account under which it does so
+ssh_as() {
+    ssh_person=$1
+    shift
+    as "${shell_account:-gate}" env "SSH_ORIGINAL_COMMAND=$*" \
+        pointsman shell --as "$ssh_person" --base "$here/base"
+}
+
+# open_gate LINE...: a base of `owner` with target main, where ann and bob are
+# submitters and olga is an operator; the lines follow in its configuration
+open_gate() {
+    make_base
+    chmod 711 "$here"
+    {
+        echo '[access]'
+        echo 'shell = gate'
+        echo 'submitter = person:ann, person:bob, bob'
+        echo 'operator = person:olga'
+        echo 'viewer = *'
+        printf '%s\n' "$@"
+    } >>base/conf.d/access.conf
+    chown -R owner base project.git
+    (as_exec=exec && as owner pointsman serve --listen off) 2>>serve.err &
+    server=$!
+    started="$started $server"
+    within sh -c 'until test -S base/ctrl/sock; do :; done'
+}
+
+policy='[approval "all"]'
+
+# named_set ID CLASS FILE TEXT [META LINE]...: a set that knows its name, as
+# `change pack` writes it; $made is its path
+named_set() {
+    make_set "$@"
+    printf '##set-name\n%s\n' "$(basename "$made")" >>"$here/packing/meta"
+    tar -C "$here/packing" -cf "$made" meta lroot
+}
+
+persons_act() {
+    open_gate "$policy"
+    named_set C1 DC a one
+    ssh_as ann change submit - <"$made" >said
+    same 'id of the set' "$(cat said)" C1
+    ssh_as ann status C1 >said
+    says 'by person ann' said
+    ssh_as ann status --json C1 >said
+    says '"actor":"person:ann/uid:70002"' said
+    # A job belongs to the person who submitted it.
+    ends 77 ssh_as bob hold C1
+    says 'role operator for a job of somebody else, and person bob has the role' err
+    ends 77 ssh_as zoe hold C1
+    ssh_as ann hold C1
+    ssh_as olga release C1
+    # Nobody approves a set of their own, and roles decide.
+    ends 77 ssh_as ann approve C1
+    says 'your own set' err
+    ends 77 ssh_as zoe approve C1
+    ssh_as bob approve C1
+    as owner pointsman wait C1
+    as owner pointsman history --json C1 >said
+    says '"actor":"person:bob/uid:70002"' said
+    as owner git -C project.git log -1 --format=%B main >said
+    says 'CS-Approved-By: bob' said
+    as owner git -C project.git log -1 --format='%an <%ae>' main >said
+    says 'ann <ann@localhost>' said
+}
+scenario 'each person submits, approves and owns jobs under their own name' \
+    persons_act
+
+one_person() {
+    open_gate "$policy" '[person "ann"]' 'accounts = eve' \
+        'principals = ann@example.org'
+    named_set C1 DC a one
+    as bob pointsman change submit "$made"
+    # Account bob and person bob have the same name.
+    ends 77 ssh_as bob approve C1
+    says 'is the person who submitted' err
+    named_set C2 DC b two
+    ssh_as bob change submit - <"$made"
+    ends 77 as bob pointsman approve C2
+    named_set C3 DC c three '##author' 'Ann <ann@example.org>'
+    as bob pointsman change submit "$made"
+    ends 77 ssh_as ann approve C3
+    ssh_as ann approve C1
+    as owner pointsman wait C1
+}
+scenario 'the names of one person count as one person' one_person
+
+only_the_gate() {
+    open_gate
+    for shell_account in owner bob eve root; do
+        ends 77 ssh_as ann list
+        says "may not act for 'ann'" err
+    done
+    shell_account=gate
+    # The account itself has no role, although everybody else is a viewer.
+    ends 77 as gate pointsman list
+    says 'has no role of its own' err
+    as eve pointsman list
+    named_set C1 DC a one
+    chmod 644 "$made"
+    as gate pointsman change put "$made"
+    within sh -c 'until grep -q "does not have the role" base/reject/*.why
+        do :; done' 2>/dev/null
+    ends 66 as owner pointsman status C1
+    # Names that are no names of persons
+    for person in '' 'ann bob' 'ann/x' 'ann,bob' "$(printf 'ann\nX: y')"; do
+        ends 64 ssh_as "$person" list
+    done
+    ends 64 as gate env SSH_ORIGINAL_COMMAND=list pointsman shell --as ann
+    ends 64 as gate env SSH_ORIGINAL_COMMAND=list pointsman shell --base base
+}
+scenario 'only the account of the gate acts for persons, and for nobody else' \
+    only_the_gate
+
+admitted() {
+    open_gate 'admin = person:ada'
+    for line in 'init /x' serve 'daemon all --once' fsck 'fsck --rebuild' \
+        'backup -' 'restore -' 'config check' 'config show' doctor \
+        'change pack x' 'change put /etc/passwd' 'export-cdb /tmp/x' 'help' \
+        'version' 'cron check 1' 'shell --as olga' guard land revert confine \
+        check-set check-signature; do
+        ends 77 ssh_as ada "$line"
+        says 'is not offered over ssh' err
+    done
+    ends 64 ssh_as ada 'sh -c id'
+    for line in 'change submit /etc/passwd' 'change submit - ./x' \
+        'submit --array=/etc/passwd -- true' 'approve --signature /etc/x C1' \
+        'change submit --approval /etc/passwd -' 'cron import /etc/crontab' \
+        'approve --tarball /etc/passwd'; do
+        ends 77 ssh_as ada "$line"
+        says 'would be a file of the server' err
+    done
+    for line in 'approve --sign-with /etc/ssh/ssh_host_rsa_key C1' \
+        '--server unix:/tmp/x list' 'list --server=http://localhost:1'; do
+        ends 77 ssh_as ada "$line"
+        says 'cannot be used over ssh' err
+    done
+    ends 64 ssh_as ada 'list --base /elsewhere'
+    ends 64 ssh_as ada 'change submit - -'
+    says 'only once' err
+    # A person has no account, so a command would run as nobody.
+    ends 77 ssh_as ada 'submit -- true'
+    ends 77 ssh_as ada 'run -- true'
+    ends 77 ssh_as ada 'cron add n "0 1 * * *" -- true'
+    ssh_as ada 'set queue.concurrency 3'
+    ssh_as ada settings >said
+    says 'queue.concurrency' said
+}
+scenario 'only commands of the server are offered, and no file of it' admitted
+
+words() {
+    open_gate
+    named_set C1 DC a one
+    ssh_as ann change submit - <"$made"
+    as owner pointsman wait C1
+    ssh_as ann "pointsman  status  'C1'" >said
+    says C1 said
+    ssh_as ann 'status "C"1' >said
+    says C1 said
+    ssh_as ann 'status C\1' >said
+    says C1 said
+    ends 64 ssh_as ann 'list;id'
+    ends 66 ssh_as ann 'status C1;id'
+    ends 66 ssh_as ann 'status $(id)'
+    ends 66 ssh_as ann 'status `id`'
+    ends 66 ssh_as ann 'status C1 | sh'
+    ends 66 ssh_as ann "status C1 > $here/made"
+    ends 66 ssh_as ann 'status *'
+    ends 66 ssh_as ann 'status $HOME'
+    test ! -e made
+    ends 65 ssh_as ann "status 'C1"
+    ends 65 ssh_as ann 'status C1\'
+    # Nothing of the environment of the client is used.
+    as gate env SSH_ORIGINAL_COMMAND='status C1' POINTSMAN_BASE=/elsewhere \
+        TMPDIR=/nonexistent LC_ALL=xx PATH=/nonexistent \
+        "$top/bin/pointsman" shell --as ann --base "$here/base" >said
+    says C1 said
+    # No command
+    as gate pointsman shell --as ann --base base >said
+    same 'who it is' "$(cut -d. -f1 said)" 'You are ann, with the role submitter'
+    says 'change submit' said
+    says_not 'cron pause' said
+    ssh_as olga '' >said
+    says 'role operator' said
+    says 'cron pause' said
+    ssh_as ann 'list --help' >said
+    says "usage: pointsman list" said
+    kill -TERM "$server"
+    wait "$server"
+    ends 69 ssh_as ann list
+    ends 69 ssh_as ann 'run -- true'
+    says 'no server is running' err
+    shell_account=root ends 69 ssh_as ann 'run -- true'
+}
+scenario 'a line is split into words and means nothing else' words
+
+rolled_back() {
+    open_gate
+    named_set C1 DC a one
+    ssh_as ann change submit - <"$made"
+    as owner pointsman wait C1
+    # A rollback by somebody who is no operator needs one.
+    ssh_as ann rollback C1 >said
+    as owner pointsman why "$(cat said)" >said
+    says 'operator' said
+    named_set C2 DC b two
+    ssh_as ann change submit - <"$made"
+    as owner pointsman wait C2
+    ssh_as olga rollback C2 >said
+    as owner pointsman wait "$(cat said)"
+    ends 128 as owner git -C project.git show main:b
+}
+scenario 'an operator without an account rolls back at once' rolled_back
+
+reported() {
+    open_gate
+    as owner pointsman doctor >said || :
+    says 'its account has no role of its own and cannot add keys' said
+    chown gate "$top/home"
+    ends 1 as owner pointsman doctor
+    says "can write to '$top/home'" out
+    chown root "$top/home"
+    echo 'operator = gate' >>base/conf.d/access.conf
+    ends 1 as owner pointsman doctor
+    says "is given the role operator by 'gate'" out
+    printf '[target "main"]\nuser = gate\n' >base/conf.d/user.conf
+    ends 1 as owner pointsman doctor
+    says "runs the checks of target 'main'" out
+    rm base/conf.d/user.conf
+    printf '[access]\nshell = owner\n' >base/conf.d/access.conf
+    ends 1 as owner pointsman doctor
+    says 'is the owner of the base: it cannot act for persons' out
+    printf '[access]\nshell = nobody-here\n' >base/conf.d/access.conf
+    ends 78 as owner pointsman config check
+    says "'nobody-here'" err
+    printf '[access]\nshell = @dev\n' >base/conf.d/access.conf
+    ends 78 as owner pointsman config check
+    says "'@dev' is not an account" err
+    printf '[access]\nsubmitter = person:\n' >base/conf.d/access.conf
+    ends 78 as owner pointsman config check
+}
+scenario 'doctor and config check report a gate that does not keep people apart' \
+    reported
+
+rebuilt() {
+    open_gate
+    named_set C1 DC a one
+    ssh_as ann change submit - <"$made"
+    as owner pointsman wait C1
+    kill -TERM "$server"
+    wait "$server"
+    rm base/ctrl/registry.db*
+    as owner pointsman fsck --rebuild
+    as owner pointsman status --json C1 >said
+    says '"actor":"person:ann/uid:70002"' said
+}
+scenario 'a rebuilt registry still says who submitted a set' rebuilt
+
+finish
