@@ -5,10 +5,8 @@
  * rollback, or a reset). Each must end with the tree from before the first set.
  *
  *     bench_rollback POINTSMAN */
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/text.h"
@@ -83,19 +81,9 @@ static const char *program;
 /* Returns the time that one of the functions takes. */
 static double run_us(const char *function) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
-    char name[] = "sh", option[] = "-c", *argv[] = {name, option, NULL, NULL};
-    pid_t pid;
-    int status;
     text_addf(&script, "program=%s sets=%d\n%s%s\n", program, SETS, story,
               function);
-    argv[2] = text_take(&script);
-    double begun = bench_wall_us();
-    if (posix_spawnp(&pid, "sh", NULL, NULL, argv, environ) != 0)
-        bench_die("cannot start a shell");
-    if (waitpid(pid, &status, 0) != pid || status != 0)
-        bench_die("'%s' failed", function);
-    free(argv[2]);
-    return bench_wall_us() - begun;
+    return bench_shell_us(text_string(&script), function);
 }
 
 static void show(const char *peer, double ours_us, double peer_us,

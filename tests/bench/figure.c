@@ -4,11 +4,13 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/clock.h"
@@ -80,6 +82,23 @@ double bench_median(const double *values, size_t count) {
     double median = sorted[count / 2];
     free(sorted);
     return median;
+}
+
+/* ---- a shell script ----------------------------------------------------- */
+
+double bench_shell_us(const char *script, const char *what) {
+    char name[] = "sh", option[] = "-c", *copy = strdup(script);
+    char *argv[] = {name, option, copy, NULL};
+    pid_t pid;
+    int status;
+    double begun = bench_wall_us();
+    if (copy == NULL ||
+        posix_spawnp(&pid, "sh", NULL, NULL, argv, environ) != 0)
+        bench_die("cannot start a shell");
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        bench_die("'%s' failed", what);
+    free(copy);
+    return bench_wall_us() - begun;
 }
 
 /* ---- the directory ------------------------------------------------------ */

@@ -22,6 +22,10 @@ double bench_cpu_us_of(pid_t pid);
 /* Resident memory at this moment. */
 double bench_resident_bytes(pid_t pid);
 
+/* Runs a shell script, which must succeed; returns the time it took. `what`
+ * names it in the message. */
+double bench_shell_us(const char *script, const char *what);
+
 double bench_median(const double *values, size_t count);
 
 /* Returns a new directory under $TMPDIR, or under the working directory, which
