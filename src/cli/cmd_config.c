@@ -438,7 +438,7 @@ static const char *branch_fault(struct call *call, struct base *base,
                                 const struct config_target *target) {
     struct target_finding found = {.call = call};
     struct err err = {0};
-    if (!target_check(base, target, on_target_problem, &found, &err))
+    if (!target_check(base, target, false, on_target_problem, &found, &err))
         return arena_printf(&call->arena, "%s", err.text);
     return found.more == 0 ? found.fault
                            : arena_printf(&call->arena,
@@ -462,7 +462,8 @@ static bool find_targets(struct call *call, struct base *base, bool as_json) {
         finding(as_json, "target", fault == NULL,
                 arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
                              target->name.p, path),
-                fault == NULL ? "its newest commit can be read" : fault);
+                fault == NULL ? "its newest commit is there with all its files"
+                              : fault);
         well &= fault == NULL;
     }
     return well;

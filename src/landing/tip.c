@@ -81,7 +81,8 @@ static bool listing_read(struct listing *listing, struct git *git,
     return git_pipe_close(&list, err);
 }
 
-static bool listing_verify(struct listing *listing, struct git *git,
+/* The rev-list has read the directories; `whole`: read all objects. */
+static bool listing_verify(struct listing *listing, struct git *git, bool whole,
                            struct err *err) {
     struct git_pipe objects;
     size_t bad;
@@ -89,7 +90,7 @@ static bool listing_verify(struct listing *listing, struct git *git,
         mem_grow(NULL, listing->count + 1, sizeof *listing->lookups);
     for (size_t i = 0; i < listing->count; i++)
         listing->lookups[i] =
-            (struct git_lookup){.oid = listing->names[i], .whole = true};
+            (struct git_lookup){.oid = listing->names[i], .whole = whole};
     if (!git_objects_open(git, &objects, err))
         return false;
     bool ok = git_objects_verify(&objects, listing->lookups, listing->count,
@@ -112,7 +113,7 @@ bool tip_verify(struct git *git, const char *commit, enum tip_part part,
                               part == TIP_CHANGE ? "--do-walk" : "--no-walk",
                               what, "--"),
                      err) &&
-        listing_verify(&listing, git, err))
+        listing_verify(&listing, git, part != TIP_NAMES, err))
         return true;
     /* An object that git cannot read, whatever it says about it. */
     if (err != NULL && err->kind == ERR_CANNOT)

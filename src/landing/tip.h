@@ -17,7 +17,8 @@ bool tip_read(struct git_pipe *objects, const char *branch,
 
 enum tip_part {
     TIP_CHANGE, /* what the commit adds to its parents */
-    TIP_TREE    /* all its directories and files */
+    TIP_TREE,   /* all its directories and files */
+    TIP_NAMES   /* the same, but of files only that they are there */
 };
 
 /* Reads the commit and that part of its objects. ERR_UNAVAILABLE: at least one

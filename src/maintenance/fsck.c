@@ -234,7 +234,8 @@ static bool check_targets(struct base *base, struct fsck_report *report,
     const struct config *config = &base->config;
     for (size_t i = 0; i < config->target_count; i++)
         if (config->targets[i].git.len > 0 &&
-            !target_check(base, &config->targets[i], on_problem, report, err))
+            !target_check(base, &config->targets[i], true, on_problem, report,
+                          err))
             return false;
     return true;
 }

@@ -12,6 +12,7 @@ enum {
 
 struct checking {
     const struct config_target *target;
+    bool whole;
     target_problem *problem;
     void *ctx;
     struct arena arena;
@@ -123,13 +124,15 @@ static bool branch_check(struct checking *checking, const char *path,
         !history_walk(&checking->git, tip, commit_is_there, checking, err))
         return false;
     report_lost(checking);
-    return tip_verify(&checking->git, tip, TIP_TREE, err);
+    return tip_verify(&checking->git, tip,
+                      checking->whole ? TIP_TREE : TIP_NAMES, err);
 }
 
 bool target_check(struct base *base, const struct config_target *target,
-                  target_problem *problem, void *ctx, struct err *err) {
+                  bool whole, target_problem *problem, void *ctx,
+                  struct err *err) {
     struct checking checking = {
-        .target = target, .problem = problem, .ctx = ctx};
+        .target = target, .whole = whole, .problem = problem, .ctx = ctx};
     struct arena *arena = &checking.arena;
     const char *path = base_resolve(base->path, target->git, arena);
     struct err why = {0};
