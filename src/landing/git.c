@@ -127,7 +127,7 @@ void git_objects_apart(struct git *git, const char *dir) {
     while (git->envp[n] != NULL)
         n++;
     text_addf(&own, "%s/objects", git->dir);
-    git->is_apart = true;
+    git->apart = mem_string(dir);
     env_add(git, &n, "GIT_OBJECT_DIRECTORY", dir);
     env_add(git, &n, "GIT_ALTERNATE_OBJECT_DIRECTORIES", text_string(&own));
 }
@@ -173,8 +173,6 @@ bool git_raw_prepare(const struct git *git, const char *tree, struct err *err) {
 bool git_object_unblock(const struct git *git, const char *oid) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct stat st;
-    if (git->is_apart)
-        return false;
     text_addf(&path, "%s/objects/%.2s/%s", git->dir, oid, oid + 2);
     if (lstat(text_string(&path), &st) != 0 || !S_ISREG(st.st_mode) ||
         st.st_size != 0 || unlink(text_string(&path)) != 0)
@@ -190,6 +188,7 @@ void git_close(struct git *git) {
     free(git->envp);
     free(git->dir);
     free(git->work);
+    free(git->apart);
     if (git->stderr_fd > 0)
         close(git->stderr_fd);
     *git = (struct git){0};
@@ -318,7 +317,7 @@ static void argv_fill(struct argv *argv, const struct git *git,
     argv_add(argv, "--literal-pathspecs");
     argv_add(argv, "--no-replace-objects");
     const char *const settings[] = {
-        manner & GIT_CARELESS ? "core.fsync=none" : "core.fsync=all",
+        manner & GIT_DURABLE ? "core.fsync=all" : "core.fsync=none",
         "gc.auto=0",
         "maintenance.auto=false",
         "core.hooksPath=/dev/null",
@@ -359,7 +358,7 @@ static bool git_start(struct git *git, const char *const *args,
     text_addf(&objects, "GIT_OBJECT_DIRECTORY=%s/objects", git->dir);
     if (manner & GIT_TREE)
         env[n++] = index.p;
-    if ((manner & GIT_RAW) && !git->is_apart)
+    if ((manner & GIT_RAW) && git->apart == NULL)
         env[n++] = objects.p;
     env[n] = NULL;
     struct child child = {.argv = argv.words,
@@ -453,19 +452,6 @@ bool git_pipe_fail(struct git_pipe *pipe, struct err *err) {
     return false;
 }
 
-bool git_pipe_read_oid(struct git_pipe *pipe, char ret_oid[OID_BYTES],
-                       struct err *err) {
-    char line[OID_BYTES + 2];
-    if (fflush(pipe->in) != 0 || fgets(line, sizeof line, pipe->out) == NULL)
-        return git_pipe_fail(pipe, err);
-    line[strcspn(line, "\n")] = '\0';
-    if (!git_oid_is_valid(span_of(line)))
-        return err_set(err, ERR_INTERNAL,
-                       "git hash-object printed no object name");
-    memcpy(ret_oid, line, strlen(line) + 1);
-    return true;
-}
-
 bool git_run(struct git *git, const char *const *args, enum git_manner manner,
              struct span input, struct text *out, int *ret_exit,
              struct err *err) {
@@ -490,20 +476,6 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
         return true;
     }
     return git_explain(git, args[0], end, err);
-}
-
-bool git_run_oid(struct git *git, const char *const *args,
-                 enum git_manner manner, struct span input,
-                 char ret_oid[OID_BYTES], struct err *err) {
-    CLEANUP(text_clear) struct text out = TEXT_INIT;
-    if (!git_run(git, args, manner, input, &out, NULL, err))
-        return false;
-    struct span oid = span_trim(text_span(&out));
-    if (!git_oid_is_valid(oid))
-        return err_set(err, ERR_INTERNAL, "git %s printed no object name",
-                       args[0]);
-    snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
-    return true;
 }
 
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
@@ -555,6 +527,8 @@ bool git_object_read(struct git_pipe *objects, const char *name,
         return true;
     if (!object_content(objects, bytes, content))
         return git_pipe_fail(objects, err);
+    objects->git->is_sha256 = strlen(oid) == 64;
+    objects->git->hash_is_known = true;
     snprintf(ret_oid, OID_BYTES, "%s", oid);
     if (ret_type != NULL)
         snprintf(ret_type, 16, "%s", type);
@@ -628,6 +602,19 @@ bool git_commit_read(struct git_pipe *objects, const char *name,
         sscanf(text_string(&content), "tree %64s", tree) != 1)
         return err_set(err, ERR_CANNOT, "'%s' is not a commit", name);
     snprintf(ret_tree, OID_BYTES, "%s", tree);
+    return true;
+}
+
+bool git_is_sha256(struct git *git, bool *ret_sha256, struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    if (!git->hash_is_known &&
+        !git_run(git, GIT_ARGS("rev-parse", "--show-object-format"), GIT_PLAIN,
+                 SPAN(""), &out, NULL, err))
+        return false;
+    if (!git->hash_is_known)
+        git->is_sha256 = span_is(span_trim(text_span(&out)), "sha256");
+    git->hash_is_known = true;
+    *ret_sha256 = git->is_sha256;
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* Runs git as a child: only plumbing commands, in a clean environment, on one
- * repository, with durable objects, no hooks and no user configuration (L7). A
+ * repository, with no hooks and no user configuration (L7). A
  * single question that returns text is a git_run; a git process that answers
  * many is a git_pipe.
  *
@@ -28,8 +28,9 @@ struct git {
                                 messages go only into the error, not to stderr
                                 too */
     char **envp;
-    int stderr_fd; /* memory file: stderr of the last git */
-    bool is_apart; /* git_objects_apart was called */
+    int stderr_fd;                 /* memory file: stderr of the last git */
+    char *apart;                   /* directory of the objects apart, or NULL */
+    bool is_sha256, hash_is_known; /* of the object names; ask git_is_sha256 */
 };
 
 /* True if it looks like a repository, bare or a work tree; starts nothing. */
@@ -41,12 +42,15 @@ bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err);
 void git_close(struct git *git);
 /* From here on objects are written to DIR (created by the caller) and read from
- * both: nothing is added to the repository. */
+ * both: nothing is added to the repository (landing/objects_apart.h). */
 void git_objects_apart(struct git *git, const char *dir);
+/* Whether object names of the repository are SHA-256 or SHA-1. The first object
+ * that is read shows it; before that, git is asked. */
+bool git_is_sha256(struct git *git, bool *ret_sha256, struct err *err);
 
-/* Removes the file of a loose object if it is empty. A power cut may leave such
- * files, and git does not write an object again whose file exists. True: there
- * was one, and the object can be written now. */
+/* Removes the file of a loose object of the repository if it is empty. A power
+ * cut may leave such files, and git does not write an object again whose file
+ * exists. True: there was one, and the object can be written now. */
 bool git_object_unblock(const struct git *git, const char *oid);
 
 /* Creates WORK/raw, a git directory without branches whose objects are those
@@ -57,7 +61,7 @@ bool git_raw_prepare(const struct git *git, const char *tree, struct err *err);
 
 enum git_manner {
     GIT_PLAIN = 0,
-    GIT_CARELESS = 1 << 0, /* its output need not be durable */
+    GIT_DURABLE = 1 << 0,  /* it syncs what it writes */
     GIT_SHIELDED = 1 << 1, /* it does not get TERM and HUP */
     GIT_QUIET = 1 << 2, /* failure is a valid answer: its messages are dropped
                          */
@@ -73,10 +77,6 @@ enum git_manner {
 bool git_run(struct git *git, const char *const *args, enum git_manner manner,
              struct span input, struct text *out, int *ret_exit,
              struct err *err);
-/* The same; returns the output without its last LF as one object name. */
-bool git_run_oid(struct git *git, const char *const *args,
-                 enum git_manner manner, struct span input,
-                 char ret_oid[OID_BYTES], struct err *err);
 
 struct git_pipe {
     struct git *git;
@@ -96,9 +96,6 @@ void git_pipe_drop(struct git_pipe *pipe);
 /* Call it after an unexpected answer: closes the pipe and sets the error.
  * Returns false. */
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err);
-/* Sends what was written and reads the object name that hash-object prints. */
-bool git_pipe_read_oid(struct git_pipe *pipe, char ret_oid[OID_BYTES],
-                       struct err *err);
 
 /* Opens a pipe for reading objects, `cat-file --batch-command --buffer`, which
  * answers all requests at once after `flush`. */

@@ -139,41 +139,78 @@ bool history_walk_first_parent(struct git *git, const char *tip,
                 visit, ctx, err);
 }
 
-bool history_find_set(struct git *git, const char *tip, struct span csid,
-                      struct span sum, struct wall admitted,
-                      char ret_oid[OID_BYTES], struct err *err) {
-    ret_oid[0] = '\0';
+/* Returns how many of the searches this commit ends. */
+static size_t searches_end(struct history_search *searches, size_t count,
+                           const struct history_commit *commit) {
+    size_t ended = 0;
+    if (commit->csid.len == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        struct history_search *search = &searches[i];
+        if (search->oid[0] != '\0' ||
+            !is_commit_of(commit, search->csid, search->sum))
+            continue;
+        memcpy(search->oid, commit->oid, OID_BYTES);
+        ended++;
+    }
+    return ended;
+}
+
+bool history_find_sets(struct git *git, const char *tip,
+                       struct history_search *searches, size_t count,
+                       struct map *ret_seen, struct err *err) {
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
     CLEANUP(text_free_string) char *buffer = NULL;
-    size_t room = 0, old = 0;
+    size_t room = 0, old = 0, left = count;
     struct history_commit commit;
+    int64_t since_s = INT64_MAX;
     bool more = true;
+    for (size_t i = 0; i < count; i++) {
+        searches[i].oid[0] = '\0';
+        if (wall_s(searches[i].admitted) < since_s)
+            since_s = wall_s(searches[i].admitted);
+    }
     if (!git_pipe_open(git, GIT_ARGS("rev-list", "--header", tip, "--"),
                        GIT_PLAIN, &pipe, err))
         return false;
-    while (old < OLD_IN_A_ROW) {
+    while (left > 0 && old < OLD_IN_A_ROW) {
         if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
             return false;
         if (!more)
             return true;
-        if (is_commit_of(&commit, csid, sum)) {
-            memcpy(ret_oid, commit.oid, OID_BYTES);
-            return true;
-        }
-        bool before = wall_s(commit.committed) < wall_s(admitted) - SLACK_S;
+        left -= searches_end(searches, count, &commit);
+        if (ret_seen != NULL)
+            map_put(ret_seen, span_of(commit.oid), git);
+        bool before = wall_s(commit.committed) < since_s - SLACK_S;
         old = before ? old + 1 : 0;
     }
     return true;
 }
 
-/* When a commit that is still a separate file was added to the repository;
- * unknown for a packed one. */
+bool history_find_set(struct git *git, const char *tip, struct span csid,
+                      struct span sum, struct wall admitted,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    struct history_search search = {csid, sum, admitted, ""};
+    if (!history_find_sets(git, tip, &search, 1, NULL, err))
+        return false;
+    memcpy(ret_oid, search.oid, OID_BYTES);
+    return true;
+}
+
+/* When a commit that is still a separate file was added to the repository, or
+ * to the objects apart; unknown for a packed one. */
 static bool commit_arrival(const struct git *git, const char *oid,
                            struct wall *ret_at) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct stat st = {0};
+    bool found = false;
+    if (git->apart != NULL) {
+        text_addf(&path, "%s/%.2s/%s", git->apart, oid, oid + 2);
+        found = stat(text_string(&path), &st) == 0;
+        text_reset(&path);
+    }
     text_addf(&path, "%s/objects/%.2s/%s", git->dir, oid, oid + 2);
-    struct stat st;
-    if (stat(text_string(&path), &st) != 0)
+    if (!found && stat(text_string(&path), &st) != 0)
         return false;
     ret_at->ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
     return true;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/err.h"
+#include "lib/map.h"
 #include "lib/text.h"
 #include "lib/time.h"
 #include "landing/git.h"
@@ -46,9 +47,22 @@ bool history_walk_first_parent(struct git *git, const char *tip,
                                history_visit *visit, void *ctx,
                                struct err *err);
 
-/* Finds the commit in `tip`'s history with these trailers, searching as far
- * back as `admitted`; "" = none. Clocks of other committers may be wrong, so
- * the search ends only after many consecutive commits older than that. */
+/* A set whose commit is looked for. */
+struct history_search {
+    struct span csid, sum;
+    struct wall admitted;
+    char oid[OID_BYTES]; /* the result; "" = none */
+};
+
+/* Finds the commits in `tip`'s history with these trailers, searching as far
+ * back as the oldest `admitted`. Clocks of other committers may be wrong, so
+ * the search ends only after many consecutive commits older than that.
+ * `ret_seen` (may be NULL) gets the names of the commits that the search saw.
+ */
+bool history_find_sets(struct git *git, const char *tip,
+                       struct history_search *searches, size_t count,
+                       struct map *ret_seen, struct err *err);
+/* The same for one set. */
 bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,
                       char ret_oid[OID_BYTES], struct err *err);

@@ -17,6 +17,7 @@
 #include "landing/history.h"
 #include "landing/land_work.h"
 #include "landing/merge.h"
+#include "landing/objects_apart.h"
 #include "landing/ref_move.h"
 #include "landing/set_blobs.h"
 #include "landing/target_command.h"
@@ -57,6 +58,10 @@ struct landing {
     struct merge merge;           /* on top of the sets already merged */
     char checked_tree[OID_BYTES]; /* the tree that passed the checks */
 };
+
+static void searches_free(struct history_search **searches) {
+    free(*searches);
+}
 
 static enum step step_of(bool ok) {
     return ok ? STEP_GO_ON : STEP_FAILED;
@@ -113,22 +118,40 @@ static bool branch_remember(struct landing *landing, struct err *err) {
                     start->branch, git));
 }
 
+/* Finds the commits of the sets on the branch. */
+static bool sets_find(struct landing *landing, struct err *err) {
+    struct merge *merge = &landing->merge;
+    CLEANUP(searches_free)
+    struct history_search *searches =
+        mem_grow(NULL, landing->set_count, sizeof *searches);
+    for (size_t i = 0; i < landing->set_count; i++) {
+        const struct land_start *start = landing->sets[i].start;
+        searches[i] = (struct history_search){.csid = span_of(start->id),
+                                              .sum = span_of(start->sum),
+                                              .admitted = start->admitted};
+    }
+    map_clear(&merge->on_branch);
+    if (merge->tip[0] != '\0' &&
+        !history_find_sets(&landing->git, merge->tip, searches,
+                           landing->set_count, &merge->on_branch, err))
+        return false;
+    for (size_t i = 0; i < landing->set_count; i++)
+        memcpy(landing->sets[i].oid, searches[i].oid, OID_BYTES);
+    return true;
+}
+
 /* Checks whether the set is on the branch. Of several sets either all are or
  * none. */
 static enum step probe(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     struct merge *merge = &landing->merge;
     size_t found = 0;
-    if (!merge_read_tip(merge, err))
+    if (!merge_read_tip(merge, err) || !sets_find(landing, err))
         return STEP_FAILED;
     memcpy(landing->tip, merge->tip, OID_BYTES);
     memcpy(landing->tip_tree, merge->tip_tree, OID_BYTES);
-    for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
+    for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
-        if (!history_find_set(&landing->git, merge->tip,
-                              span_of(set->start->id), span_of(set->start->sum),
-                              set->start->admitted, set->oid, err))
-            return STEP_FAILED;
         if (set->oid[0] == '\0')
             continue;
         printf("%s is on %s already: %s\n", set->start->id, start->branch,
@@ -218,6 +241,9 @@ static enum step check(struct landing *landing, struct err *err) {
     bool pass = true;
     if (strcmp(landing->checked_tree, tree) == 0)
         return STEP_GO_ON;
+    /* After a check all our children are ended; it may also take hours. */
+    if (landing->start->check_count > 0)
+        merge_rest(&landing->merge);
     if (!target_checks_run(landing->start, &landing->git, tree, landing->stop,
                            &pass, landing->status, err))
         return STEP_FAILED;
@@ -248,14 +274,8 @@ static bool commit(struct landing *landing, struct landing_set *set,
         .approved_count = start->approved_count};
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     commit_format(&draft, &object);
-    do {
-        if (!git_run_oid(
-                &landing->git,
-                GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
-                GIT_PLAIN, text_span(&object), set->oid, err))
-            return false;
-    } while (git_object_unblock(&landing->git, set->oid));
-    return true;
+    return objects_apart_write(&landing->git, "commit", text_span(&object),
+                               set->oid, err);
 }
 
 static enum step move(struct landing *landing, struct err *err) {
@@ -377,7 +397,8 @@ static enum step blame_target(enum step step, struct err *err) {
 
 static enum step land_on_git(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
-    if (!git_open(start->git, start->work, landing->stop, &landing->git, err))
+    if (!git_open(start->git, start->work, landing->stop, &landing->git, err) ||
+        !objects_apart_open(&landing->git, "objects", err))
         return blame_target(STEP_FAILED, err);
     landing->merge.git = &landing->git;
     landing->merge.start = start;
@@ -393,6 +414,8 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
         *err = locked;
         step = STEP_FAILED;
     }
+    if (step == STEP_GO_ON)
+        step = step_of(objects_apart_may_publish(&landing->git, err));
     step = blame_target(step, err);
     if (step == STEP_GO_ON)
         step = load_all(landing, err);

@@ -14,19 +14,26 @@
 
 enum { PATHS_NAMED = 20 }; /* conflicts that are listed in full */
 
+static bool merge_wake(struct merge *merge, struct err *err) {
+    return merge->trees.objects.pid != 0 ||
+           trees_open(merge->git, &merge->trees, err);
+}
+
+void merge_rest(struct merge *merge) {
+    trees_drop(&merge->trees);
+}
+
 bool merge_read_tip(struct merge *merge, struct err *err) {
-    struct git_pipe objects;
-    if (!git_objects_open(merge->git, &objects, err))
-        return false;
-    bool ok = tip_read(&objects, merge->start->branch, merge->tip,
-                       merge->tip_tree, err);
-    git_pipe_drop(&objects);
-    return ok;
+    return merge_wake(merge, err) &&
+           tip_read(&merge->trees.objects, merge->start->branch, merge->tip,
+                    merge->tip_tree, err);
 }
 
 void merge_clear(struct merge *merge) {
+    trees_drop(&merge->trees);
     text_clear(&merge->why);
     map_clear(&merge->rebuilt);
+    map_clear(&merge->on_branch);
     arena_clear(&merge->arena);
 }
 
@@ -268,7 +275,6 @@ static bool merge_three(struct merge *merge, struct trees *trees,
     for (size_t i = 0; ok && i < set->count; i++)
         ok = merge_one(&merging, &set->edits[i], err);
     conflicts_settle(&merging.conflicts, merge);
-    path_merge_clear(&merging.paths);
     memcpy(merge->tree, merge->tip_tree, OID_BYTES);
     if (ok && merge->result == MERGE_CLEAN && merging.count > 0)
         ok = edits_apply(merge, trees, merge->tip_tree, merging.edits,
@@ -325,21 +331,14 @@ static bool merge_verify(struct merge *merge, struct trees *trees,
 }
 
 bool merge_make(struct merge *merge, struct err *err) {
-    struct trees trees;
+    struct trees *trees = &merge->trees;
     merge->result = MERGE_CLEAN;
     if (branch_is_gone(merge))
         return err_set(err, ERR_UNAVAILABLE,
                        "no branch '%s' in the repository '%s'",
                        merge->start->branch, merge->git->dir);
-    if (!trees_open(merge->git, &trees, err))
-        return false;
-    bool ok = has_base(merge) ? merge_based(merge, &trees, err)
-                              : merge_blind(merge, &trees, err);
-    ok = ok &&
-         (merge->result != MERGE_CLEAN || merge_verify(merge, &trees, err));
-    if (!ok) {
-        trees_drop(&trees);
-        return false;
-    }
-    return trees_close(&trees, err);
+    return merge_wake(merge, err) &&
+           (has_base(merge) ? merge_based(merge, trees, err)
+                            : merge_blind(merge, trees, err)) &&
+           (merge->result != MERGE_CLEAN || merge_verify(merge, trees, err));
 }

@@ -14,6 +14,7 @@
 #include "landing/git.h"
 #include "landing/land.h"
 #include "landing/set_blobs.h"
+#include "landing/tree.h"
 
 enum merge_result {
     MERGE_CLEAN,
@@ -23,6 +24,7 @@ enum merge_result {
 
 struct merge {
     struct git *git;
+    struct trees trees; /* opened when first needed */
     const struct land_start *start;
     const struct set_blobs *set;
     char tip[OID_BYTES];      /* "" = the branch does not exist */
@@ -32,11 +34,16 @@ struct merge {
     struct text why;
     /* Trees that base sets make, by id (landing/set_base.h). */
     struct map rebuilt;
+    /* Commits that are known to be on the branch, by name. */
+    struct map on_branch;
     struct arena arena;
 };
 
 /* Reads the branch into merge->tip and ->tip_tree. */
 bool merge_read_tip(struct merge *merge, struct err *err);
+/* Ends the git process that reads objects; the next function that needs it
+ * starts it again. */
+void merge_rest(struct merge *merge);
 /* Makes the tree and prints notes for people on stdout. ERR_UNAVAILABLE: the
  * branch existed when the set was made or admitted, and is gone. */
 bool merge_make(struct merge *merge, struct err *err);

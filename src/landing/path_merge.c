@@ -1,20 +1,22 @@
 #include "landing/path_merge.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "landing/objects_apart.h"
+#include "os/dir.h"
+#include "os/fd.h"
 
 enum {
     BINARY_LOOK_BYTES = 8000, /* git treats a file with a NUL in these as binary
                                */
     CONTENT_MAX_BYTES = 1023 << 20 /* largest file that git merges */
 };
-
-void path_merge_clear(struct path_merge *merge) {
-    git_pipe_drop(&merge->hasher);
-}
 
 bool path_entry_same(const struct tree_entry *a, const struct tree_entry *b) {
     return a->mode == b->mode && (a->mode == 0 || strcmp(a->oid, b->oid) == 0);
@@ -87,19 +89,14 @@ static bool side_write(struct path_merge *merge, enum side side,
 static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
                          struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
-    struct git_pipe *hasher = &merge->hasher;
-    if (hasher->pid == 0 &&
-        !git_pipe_open(
-            merge->git,
-            GIT_ARGS("hash-object", "-w", "--no-filters", "--stdin-paths"),
-            merge->is_scratch ? GIT_CARELESS : GIT_PLAIN, hasher, err))
-        return false;
-    do {
-        fprintf(hasher->in, "%s\n", side_path(merge, OURS, &path));
-        if (!git_pipe_read_oid(hasher, ret_oid, err))
-            return false;
-    } while (git_object_unblock(merge->git, ret_oid));
-    return true;
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
+    CLEANUP(fd_close)
+    int fd = open(side_path(merge, OURS, &path), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot read '%s'", text_string(&path));
+    return dir_read_file(fd, UINT64_MAX, &content, err) &&
+           objects_apart_write(merge->git, "blob", text_span(&content), ret_oid,
+                               err);
 }
 
 /* `git merge-file` exits with the number of conflicts, at most 127; a larger

@@ -16,12 +16,10 @@
 #include "landing/git.h"
 #include "landing/tree.h"
 
-/* Zero it and set the first two members; clear it with path_merge_clear. */
 struct path_merge {
-    struct git *git; /* its work directory holds the files during a merge */
+    struct git *git; /* its work directory holds the files during a merge; a
+                        result is stored among its objects apart */
     struct git_pipe *objects; /* cat-file */
-    struct git_pipe hasher;   /* opened at the first merged file */
-    bool is_scratch;          /* results need not be durable */
 };
 
 enum path_merged {
@@ -38,7 +36,6 @@ bool path_merge(struct path_merge *merge, const struct tree_entry *base,
                 const struct tree_entry *ours, const struct tree_entry *theirs,
                 struct tree_entry *ret_merged, enum path_merged *ret_result,
                 struct err *err);
-void path_merge_clear(struct path_merge *merge);
 
 /* True if both are the same file, or both absent. */
 bool path_entry_same(const struct tree_entry *a, const struct tree_entry *b);

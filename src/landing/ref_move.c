@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "landing/objects_apart.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "os/fd.h"
 #include "os/process.h"
 
@@ -85,6 +87,15 @@ static bool note_write(const struct note *note, bool durable, struct err *err) {
         rename(text_string(&fresh), note->path) == 0)
         return true;
     return err_errno(err, errno, "cannot write the note '%s'", note->path);
+}
+
+/* True if the note is on another file system than the repository. */
+static bool note_is_apart(const struct note *note, const struct git *git) {
+    struct stat ours, theirs;
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    text_add(&dir, note->path, (size_t)(strrchr(note->path, '/') - note->path));
+    return stat(text_string(&dir), &ours) != 0 ||
+           stat(git->dir, &theirs) != 0 || ours.st_dev != theirs.st_dev;
 }
 
 static void note_line(struct note *note, const char *line) {
@@ -305,23 +316,13 @@ static bool locks_gone(const struct note *note) {
     return true;
 }
 
-/* git fsyncs the file of the ref, but not the directories above it. */
-static bool sync_ref_dirs(const struct git *git, const char *branch,
-                          struct err *err) {
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
-    text_addf(&path, "%s/refs/heads/%s", git->dir, branch);
-    size_t least = strlen(git->dir) + strlen("/refs/");
-    for (;;) {
-        char *slash = strrchr(path.p, '/');
-        if (slash == NULL || (size_t)(slash - path.p) < least)
-            return true;
-        *slash = '\0';
-        CLEANUP(fd_close)
-        int fd = open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        /* A ref that is packed has no directory here. */
-        if (fd >= 0 && fsync(fd) != 0)
-            return err_errno(err, errno, "cannot sync '%s'", path.p);
-    }
+/* git syncs the file of the ref, but neither the directories above it nor the
+ * reflog. */
+static bool sync_refs(const struct git *git, struct err *err) {
+    CLEANUP(fd_close)
+    int fd = open(git->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && syncfs(fd) == 0) ||
+           err_errno(err, errno, "cannot sync '%s'", git->dir);
 }
 
 /* The commit that the ref holds now, "" = none. */
@@ -410,16 +411,21 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
         return false;
     snprintf(note.to, sizeof note.to, "%s", to);
     note.at_ns = clock_wall().ns;
-    if (!note_write(&note, true, err))
+    /* Publishing syncs the note too if both are on one file system. */
+    if (!note_write(&note, note_is_apart(&note, git), err))
         return false;
+    if (!objects_apart_publish(git, err)) {
+        unlink(note.path);
+        return false;
+    }
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
     bool ok = git_pipe_open(git,
                             GIT_ARGS("update-ref", "--create-reflog", "-m",
                                      message, "--stdin"),
-                            GIT_SHIELDED, &pipe, err) &&
+                            GIT_SHIELDED | GIT_DURABLE, &pipe, err) &&
               ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED)
-        ok = sync_ref_dirs(git, branch, err);
+        ok = sync_refs(git, err);
     git_pipe_drop(&pipe);
     /* A git that exited has removed its locks, if it could. After one that was
      * killed only the note shows whose they are; a later attempt decides the
@@ -431,10 +437,64 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
     return ok;
 }
 
+/* Reads a small file of the repository; "" if that is not possible. */
+static void small_file(const struct git *git, const char *name,
+                       struct text *out) {
+    struct err unread;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/%s", git->dir, name);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || !dir_read_file(fd, 1 << 20, out, &unread))
+        text_reset(out);
+}
+
+static bool has(const struct git *git, const char *name) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct stat st;
+    text_addf(&path, "%s/%s", git->dir, name);
+    return lstat(text_string(&path), &st) == 0;
+}
+
+/* True if the repository's configuration plainly says so. */
+static bool is_bare(const struct git *git) {
+    CLEANUP(text_clear) struct text config = TEXT_INIT;
+    struct span rest, line;
+    bool in_core = false, bare = false;
+    small_file(git, "config", &config);
+    rest = text_span(&config);
+    while (span_cut(&rest, '\n', &line)) {
+        line = span_trim(line);
+        if (span_starts(line, "[include"))
+            return false;
+        if (span_starts(line, "["))
+            in_core = span_is(line, "[core]");
+        if (in_core && span_starts(line, "bare"))
+            bare = span_is(line, "bare = true");
+    }
+    return bare;
+}
+
+/* True if no work tree can have the branch checked out, as far as a look at the
+ * repository shows; otherwise git is asked. */
+static bool is_plainly_free(const struct git *git, const char *branch) {
+    CLEANUP(text_clear) struct text head = TEXT_INIT;
+    CLEANUP(text_clear) struct text ours = TEXT_INIT;
+    if (has(git, "worktrees") || has(git, "config.worktree"))
+        return false;
+    text_addf(&ours, "ref: refs/heads/%s", branch);
+    small_file(git, "HEAD", &head);
+    struct span at = span_trim(text_span(&head));
+    return (span_starts(at, "ref: ") && !span_equal(at, text_span(&ours))) ||
+           is_bare(git);
+}
+
 bool ref_checked_out(struct git *git, const char *branch, struct text *why,
                      struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     CLEANUP(text_clear) struct text mine = TEXT_INIT;
+    if (is_plainly_free(git, branch))
+        return true;
     if (!git_run(git, GIT_ARGS("worktree", "list", "--porcelain"), GIT_PLAIN,
                  SPAN(""), &out, NULL, err))
         return false;

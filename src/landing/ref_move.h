@@ -22,10 +22,11 @@ enum ref_moved {
     REF_STOPPED /* stopped on request, nothing was moved */
 };
 
-/* Moves `branch` from `old` ("" = it must not exist) to commit `to`, durably.
- * The branch gets a reflog, from which later landings learn where it was at a
- * given time. `notes`: the directory for the note. Once writing has begun,
- * signals do not stop it. After an error the ref is unchanged. */
+/* Publishes the objects apart, then moves `branch` from `old` ("" = it must not
+ * exist) to commit `to`, durably. The branch gets a reflog, from which later
+ * landings learn where it was at a given time. `notes`: the directory for the
+ * note. Once writing has begun, signals do not stop it. After an error the ref
+ * is unchanged. */
 bool ref_move(struct git *git, const char *notes, const char *branch,
               const char *old, const char *to, const char *message,
               enum ref_moved *ret_moved, struct err *err);

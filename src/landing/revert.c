@@ -1,12 +1,11 @@
 #include "landing/revert.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "os/clock.h"
 #include "landing/history.h"
+#include "landing/objects_apart.h"
 #include "landing/ref_move.h"
 #include "landing/revert_parts.h"
 #include "landing/tip.h"
@@ -149,18 +148,6 @@ static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
            revert_finish(reverting, LAND_FAILED, "rb-target", text_span(&why));
 }
 
-/* A preview adds nothing to the repository and needs no write permission. */
-static bool keep_objects_apart(struct reverting *reverting, struct err *err) {
-    CLEANUP(text_clear) struct text dir = TEXT_INIT;
-    if (!reverting->start->preview)
-        return true;
-    text_addf(&dir, "%s/objects", reverting->start->work);
-    if (mkdir(text_string(&dir), 0700) != 0)
-        return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
-    git_objects_apart(&reverting->git, text_string(&dir));
-    return true;
-}
-
 static bool try_all(struct reverting *reverting, struct err *err) {
     for (int i = 0; i < TRIES; i++) {
         bool lost = false;
@@ -179,7 +166,7 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
     struct err locked = {0};
     if (!git_open(start->git, start->work, reverting->stop, &reverting->git,
                   err) ||
-        !keep_objects_apart(reverting, err) ||
+        !objects_apart_open(&reverting->git, "objects", err) ||
         !trees_open(&reverting->git, &reverting->trees, err))
         return false;
     /* As in land.c: that the rollback has happened is reported first, even if
@@ -194,6 +181,10 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
         *err = locked;
         return false;
     }
+    /* A preview adds nothing to the repository and needs no write permission.
+     */
+    if (!start->preview && !objects_apart_may_publish(&reverting->git, err))
+        return false;
     return revert_go_on(reverting) && try_all(reverting, err);
 }
 

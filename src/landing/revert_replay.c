@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "landing/objects_apart.h"
 #include "landing/path_merge.h"
 #include "landing/revert_parts.h"
 
@@ -340,15 +341,10 @@ static bool path_replay(struct path_merge *merge, struct replay_path *path,
 
 static bool scratch_open(struct replaying *replaying, struct err *err) {
     const struct revert_start *start = replaying->reverting->start;
-    CLEANUP(text_clear) struct text dir = TEXT_INIT;
-    text_addf(&dir, "%s/replay", start->work);
-    if (mkdir(text_string(&dir), 0700) != 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
-    if (!git_open(start->git, start->work, replaying->reverting->stop,
-                  &replaying->scratch, err))
-        return false;
-    git_objects_apart(&replaying->scratch, text_string(&dir));
-    return git_objects_open(&replaying->scratch, &replaying->objects, err);
+    return git_open(start->git, start->work, replaying->reverting->stop,
+                    &replaying->scratch, err) &&
+           objects_apart_open(&replaying->scratch, "replay", err) &&
+           git_objects_open(&replaying->scratch, &replaying->objects, err);
 }
 
 /* Puts a merged file into the repository. */
@@ -362,9 +358,8 @@ static bool path_store(struct replaying *replaying, struct replay_path *path,
         return false;
     if (!found)
         return err_set(err, ERR_INTERNAL, "a merged file is missing");
-    return git_run_oid(&replaying->reverting->git,
-                       GIT_ARGS("hash-object", "-t", "blob", "-w", "--stdin"),
-                       GIT_PLAIN, text_span(&content), path->after.oid, err);
+    return objects_apart_write(&replaying->reverting->git, "blob",
+                               text_span(&content), path->after.oid, err);
 }
 
 static bool paths_store(struct replaying *replaying, struct err *err) {
@@ -395,10 +390,8 @@ static bool paths_replay(struct replaying *replaying, struct err *err) {
     struct reverting *reverting = replaying->reverting;
     struct replay *replay = replaying->replay;
     CLEANUP(text_clear) struct text said = TEXT_INIT;
-    CLEANUP(path_merge_clear)
     struct path_merge merge = {.git = &replaying->scratch,
-                               .objects = &replaying->objects,
-                               .is_scratch = true};
+                               .objects = &replaying->objects};
     if (!scratch_open(replaying, err))
         return false;
     size_t conflicts = 0, step = 0;

@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "landing/commit.h"
 #include "landing/history.h"
+#include "landing/objects_apart.h"
 #include "landing/path_merge.h"
 #include "landing/revert_parts.h"
 #include "wire/set_name.h"
@@ -53,10 +54,8 @@ static bool bad_read(struct reverting *reverting, const char *oid,
     if (!history_walk(&reverting->git, oid, bad_keep, bad, err))
         return false;
     if (bad->commit.parent[0] == '\0')
-        return git_run_oid(
-            &reverting->git,
-            GIT_ARGS("hash-object", "-t", "tree", "-w", "--stdin"), GIT_PLAIN,
-            SPAN(""), bad->parent_tree, err);
+        return objects_apart_write(&reverting->git, "tree", SPAN(""),
+                                   bad->parent_tree, err);
     if (!git_commit_read(&reverting->trees.objects, bad->commit.parent, parent,
                          bad->parent_tree, &found, err))
         return false;
@@ -257,7 +256,6 @@ static bool edits_final(struct reverting *reverting, size_t i,
 static bool edits_make(struct reverting *reverting, size_t i, struct span raw,
                        struct edits *edits, struct taken *taken,
                        struct err *err) {
-    CLEANUP(path_merge_clear)
     struct path_merge merge = {.git = &reverting->git,
                                .objects = &reverting->trees.objects};
     struct span head, path;
@@ -384,9 +382,8 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
                                  .approved_count = start->approved_count,
                                  .more = text_span(&more)};
     commit_format(&draft, &object);
-    return git_run_oid(&reverting->git,
-                       GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
-                       GIT_PLAIN, text_span(&object), step->commit, err);
+    return objects_apart_write(&reverting->git, "commit", text_span(&object),
+                               step->commit, err);
 }
 
 /* "nothing of C1 is left to revert: C2 removed it; to undo that too, roll back

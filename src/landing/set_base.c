@@ -22,11 +22,14 @@ static bool commit_find(struct merge *merge, struct trees *trees,
     *ret_commit = (struct found_commit){0};
     /* With this suffix only commits are found, no other objects. */
     text_addf(&rev, "%.*s^{commit}", (int)name.len, name.p);
-    return git_commit_read(&trees->objects, text_string(&rev), ret_commit->oid,
-                           ret_commit->tree, &ret_commit->exists, err) &&
-           (!ret_commit->exists ||
-            history_contains(merge->git, merge->tip, ret_commit->oid,
-                             &ret_commit->on_branch, err));
+    if (!git_commit_read(&trees->objects, text_string(&rev), ret_commit->oid,
+                         ret_commit->tree, &ret_commit->exists, err))
+        return false;
+    ret_commit->on_branch =
+        map_get(&merge->on_branch, span_of(ret_commit->oid)) != NULL;
+    return !ret_commit->exists || ret_commit->on_branch ||
+           history_contains(merge->git, merge->tip, ret_commit->oid,
+                            &ret_commit->on_branch, err);
 }
 
 /* A base that is not on the branch may have been there at admission: then the

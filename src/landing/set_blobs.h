@@ -1,6 +1,8 @@
 /* Copies a change set's files into git: content goes from the tarball straight
- * into blobs, by one `git fast-import`; names go only into the list of edits.
- */
+ * into blobs, names go only into the list of edits. The first small files are
+ * stored by this program (landing/objects_apart.h); large files, and those
+ * behind the first hundred, by one `git fast-import`, which compresses them
+ * and makes one file of many. */
 #ifndef POINTSMAN_LANDING_SET_BLOBS_H
 #define POINTSMAN_LANDING_SET_BLOBS_H
 
@@ -17,6 +19,7 @@ struct set_blobs {
     struct set_check check;
     struct tree_edit *edits; /* files and deleted, sorted by path_compare */
     size_t count;
+    size_t imported; /* so many files went through git fast-import */
 };
 
 /* Reads the tarball `fd` and writes its blobs. Errors: ERR_REFUSED if the

@@ -236,8 +236,8 @@ static bool tree_check_out(const struct land_start *start, struct git *git,
            (start->filters || access(text_string(&raw), F_OK) == 0 ||
             git_raw_prepare(git, tree, err)) &&
            git_run(git, GIT_ARGS("read-tree", "--reset", "-u", tree),
-                   GIT_TREE | GIT_CARELESS | (start->filters ? 0 : GIT_RAW),
-                   SPAN(""), &out, NULL, err);
+                   GIT_TREE | (start->filters ? 0 : GIT_RAW), SPAN(""), &out,
+                   NULL, err);
 }
 
 bool target_checks_run(const struct land_start *start, struct git *git,

@@ -1,34 +1,23 @@
 #include "landing/tree.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "os/fd.h"
+#include "landing/objects_apart.h"
 
 enum { MODE_COMMIT = 0160000 };
 
 bool trees_open(struct git *git, struct trees *ret_trees, struct err *err) {
-    *ret_trees = (struct trees){.git = git, .draft_fd = -1};
+    *ret_trees = (struct trees){.git = git};
     return git_objects_open(git, &ret_trees->objects, err);
 }
 
 void trees_drop(struct trees *trees) {
     git_pipe_drop(&trees->objects);
-    git_pipe_drop(&trees->maker);
-    if (trees->git != NULL)
-        fd_close(&trees->draft_fd);
     arena_clear(&trees->arena);
     map_clear(&trees->known);
-    trees->known = MAP_INIT;
-}
-
-bool trees_close(struct trees *trees, struct err *err) {
-    bool ok = trees->maker.pid == 0 || git_pipe_close(&trees->maker, err);
-    trees_drop(trees);
-    return ok;
+    map_clear(&trees->sound);
+    trees->known = trees->sound = MAP_INIT;
 }
 
 static void oid_hex(const unsigned char *raw, size_t bytes,
@@ -213,14 +202,15 @@ static bool damaged(const struct git_lookup *lookup, struct span dir,
 
 /* A tree may name only objects that exist. The content of an edit is read
  * whole; for the other entries only the header is, because reading more would
- * take time in proportion to the repository. `dir` is for the message. */
+ * take time in proportion to the repository. They are skipped if they come from
+ * a tree that is sound. `dir` is for the message. */
 static bool draft_verify(struct trees *trees, const struct draft *draft,
-                         struct span dir, struct err *err) {
-    size_t count = 0, bad;
+                         bool sound, struct span dir, struct err *err) {
+    size_t count = 0, bad, look_at = sound ? draft->edited : draft->count;
     struct git_lookup *lookups =
         mem_grow(NULL, draft->count + 1, sizeof *lookups);
     struct span *names = mem_grow(NULL, draft->count + 1, sizeof *names);
-    for (size_t i = 0; i < draft->count; i++) {
+    for (size_t i = 0; i < look_at; i++) {
         const struct tree_entry *entry = &draft->entries[i];
         bool is_tree = entry->mode == MODE_TREE;
         if (entry->mode == MODE_COMMIT) /* a commit of another repository */
@@ -254,43 +244,14 @@ static void draft_encode(struct draft *draft, struct text *out) {
     }
 }
 
-/* Replaces the content of the draft file. */
-static bool draft_write(struct trees *trees, struct span bytes,
-                        struct err *err) {
-    int *fd = &trees->draft_fd;
-    if (*fd < 0)
-        *fd = memfd_create("tree", MFD_CLOEXEC);
-    if (*fd < 0 || ftruncate(*fd, 0) != 0)
-        return err_errno(err, errno, "cannot create a memory file");
-    for (size_t at = 0; at < bytes.len;) {
-        ssize_t n = pwrite(*fd, bytes.p + at, bytes.len - at, (off_t)at);
-        if (n < 0)
-            return err_errno(err, errno, "cannot write a memory file");
-        at += (size_t)n;
-    }
-    return true;
-}
-
-/* git's mktree would be simpler, but that of 2.39 ignores core.fsync: after a
- * power cut the branch could name trees that are not on the disk. */
 static bool tree_make(struct trees *trees, struct draft *draft,
                       char ret_oid[OID_BYTES], struct err *err) {
-    struct git_pipe *maker = &trees->maker;
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     draft_encode(draft, &bytes);
-    if (!draft_write(trees, text_span(&bytes), err))
+    if (!objects_apart_write(trees->git, "tree", text_span(&bytes), ret_oid,
+                             err))
         return false;
-    if (maker->pid == 0 &&
-        !git_pipe_open(trees->git,
-                       GIT_ARGS("hash-object", "-t", "tree", "-w",
-                                "--no-filters", "--stdin-paths"),
-                       GIT_PLAIN, maker, err))
-        return false;
-    do {
-        fprintf(maker->in, "/proc/%d/fd/%d\n", (int)getpid(), trees->draft_fd);
-        if (!git_pipe_read_oid(maker, ret_oid, err))
-            return false;
-    } while (git_object_unblock(trees->git, ret_oid));
+    map_put(&trees->sound, span_of(ret_oid), trees);
     return true;
 }
 
@@ -376,7 +337,8 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
     }
     struct span dir =
         span_make(from < to ? apply->edits[from].path.p : "", depth_bytes);
-    return draft_verify(apply->trees, &draft, dir, err) &&
+    bool sound = map_get(&apply->trees->sound, span_of(oid)) != NULL;
+    return draft_verify(apply->trees, &draft, sound, dir, err) &&
            tree_make(apply->trees, &draft, ret_oid, err);
 }
 

@@ -24,18 +24,15 @@ enum { MODE_TREE = 040000 };
 /* Trees already read, by object name. */
 struct trees {
     struct git_pipe objects; /* cat-file */
-    struct git_pipe maker;   /* hash-object; opened when first needed */
-    int draft_fd;            /* memory file: the tree to store */
     struct git *git;
     struct arena arena;
     struct map known; /* oid -> struct tree */
+    struct map sound; /* names of the trees that were made here, and so name
+                         only objects that exist */
 };
 
 bool trees_open(struct git *git, struct trees *ret_trees, struct err *err);
-/* Ends both git processes; the stored objects stay. False: hash-object failed.
- */
-bool trees_close(struct trees *trees, struct err *err);
-/* The same, ignoring failures; also accepts trees that are not open. */
+/* Also accepts trees that are not open. */
 void trees_drop(struct trees *trees);
 
 struct tree {

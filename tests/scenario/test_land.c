@@ -288,17 +288,18 @@ static void a_read_only_repository_is_unavailable(void **state) {
         "fatal: detected dubious ownership in repository",
     };
     landing_begin();
+    const struct set large = {.id = "C1", .files = {{"f", large_content()}}};
     const char *before = tip();
     char path[512];
     snprintf(path, sizeof path, "%s/bin", test_dir());
     for (size_t i = 0; i < COUNT(said); i++) {
         sh("rm -rf bin; mkdir bin; git=$(command -v git)\n"
-           "printf '#!/bin/sh\\ncase \"$*\" in *\" hash-object \"*) echo "
+           "printf '#!/bin/sh\\ncase \"$*\" in *\" fast-import \"*) echo "
            "\"%s\" >&2; exit 128;; esac\\nexec %%s \"$@\"\\n' \"$git\" "
            ">bin/git; chmod +x bin/git",
            said[i]);
         struct outcome outcome =
-            land(&(struct attempt){.set = &plain, .path = path});
+            land(&(struct attempt){.set = &large, .path = path});
         assert_unavailable(&outcome, strchr(said[i], ' ') + 1);
         assert_unmoved(&outcome, before);
     }

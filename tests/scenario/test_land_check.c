@@ -261,8 +261,33 @@ static void processes_left_by_a_check_are_killed(void **state) {
     sh("rm never");
 }
 
-/* The check runs git gc, as a cron job of the repository might. */
+/* A command line that runs git gc, as a cron job of the repository might. */
+static const char *gc(void) {
+    return script("gc", "echo run >>$base/runs; git --git-dir="
+                        "$base/target.git gc --quiet --prune=now");
+}
+
+/* git stores nothing that is in the repository already, even if no branch
+ * refers to it. */
 static void what_gc_removes_during_a_check_is_stored_again(void **state) {
+    (void)state;
+    const struct set set = {.id = "C1", .files = {{"f", large_content()}}};
+    landing_begin();
+    sh("rm -f runs");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .checks = {"gc", gc()}});
+    assert_landed(&outcome);
+    sh("cd target.git; git rev-parse main:f | "
+       "git pack-objects -q objects/pack/pack >&2; git prune-packed -q; "
+       "git update-ref refs/heads/main main~1; "
+       "git reflog expire --expire=now --all; rm ../runs");
+    outcome = land(&(struct attempt){.set = &set, .checks = {"gc", gc()}});
+    assert_says(&outcome, "storing the sets again");
+    assert_landed(&outcome);
+    assert_string_equal(sh("cat runs"), "run");
+}
+
+static void gc_during_a_check_removes_nothing_of_the_sets(void **state) {
     (void)state;
     static const struct set other = {.id = "C2", .files = {{"a/b/c", "c\n"}}};
     static const struct set *const others[] = {NULL, &other};
@@ -270,14 +295,8 @@ static void what_gc_removes_during_a_check_is_stored_again(void **state) {
         landing_begin();
         sh("rm -f runs");
         struct outcome outcome = land(&(struct attempt){
-            .set = &plain,
-            .others = {others[i]},
-            .checks = {"gc",
-                       script("gc", "echo run >>$base/runs; git --git-dir="
-                                    "$base/target.git gc --quiet "
-                                    "--prune=now")}});
+            .set = &plain, .others = {others[i]}, .checks = {"gc", gc()}});
         assert_starts(&outcome, "done ");
-        assert_says(&outcome, "storing the sets again");
         assert_string_equal(sh("cat runs"), "run");
         sh("git -C target.git fsck --strict --no-dangling >&2");
         assert_string_equal(content("f"), "new");
@@ -412,7 +431,7 @@ static void term_before_the_branch_moves_undoes_everything(void **state) {
     landing_begin();
     const char *before = tip();
     const char *path =
-        fake_git("hash-object", "\"$git\" \"$@\"; kill -TERM $PPID; exit 0");
+        fake_git("rev-list", "\"$git\" \"$@\"; kill -TERM $PPID; exit 0");
     struct outcome outcome =
         land(&(struct attempt){.set = &plain, .path = path});
     assert_starts(&outcome, "stopped");
@@ -609,6 +628,7 @@ int main(void) {
         cmocka_unit_test(a_check_that_times_out_is_killed_with_its_children),
         cmocka_unit_test(processes_left_by_a_check_are_killed),
         cmocka_unit_test(what_gc_removes_during_a_check_is_stored_again),
+        cmocka_unit_test(gc_during_a_check_removes_nothing_of_the_sets),
         cmocka_unit_test(a_lost_race_restarts_from_the_new_tip),
         cmocka_unit_test(landing_is_postponed_if_the_branch_keeps_moving),
         cmocka_unit_test(a_race_can_end_in_a_conflict),

@@ -127,8 +127,7 @@ static void a_base_that_a_rewrite_removed_is_a_conflict(void **state) {
              "it was at %.12s then, and the ##base of the set, %.12s, is no "
              "longer on it",
              seen, seen);
-    struct outcome outcome =
-        land(&(struct attempt){.set = &set, .seen = seen});
+    struct outcome outcome = land(&(struct attempt){.set = &set, .seen = seen});
     assert_starts(&outcome, words);
     assert_int_equal(outcome.exit_code, 101);
     assert_unmoved(&outcome, before);
@@ -396,7 +395,7 @@ static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
     assert_string_equal(content("a"), "one\n2\n3\n4\n5\n6\n7\n8\nA");
     assert_string_equal(content("b"), "one\n2\n3\n4\n5\n6\n7\n8\nB");
     assert_string_equal(sh("grep -c ' merge-file ' gits"), "2");
-    assert_string_equal(sh("grep -c ' hash-object -w ' gits"), "1");
+    sh("! grep -e ' hash-object ' -e ' fast-import ' gits");
 }
 
 /* ---- without a base ----------------------------------------------------- */
@@ -506,9 +505,8 @@ static void the_commit_seen_at_admission_decides(void **state) {
     landing_begin();
     seen = tip();
     push("echo other >f");
-    outcome = land(&(struct attempt){.set = &blind,
-                                     .seen = seen,
-                                     .since_ns = clock_wall().ns + NS_PER_S});
+    outcome = land(&(struct attempt){
+        .set = &blind, .seen = seen, .since_ns = clock_wall().ns + NS_PER_S});
     assert_landed(&outcome);
 }
 

@@ -32,17 +32,22 @@ static const char *object_file(const char *name) {
 
 /* Asserts that the set waits while the script `damage` has damaged the file of
  * the object, and lands when the file is restored. */
-static void assert_waits_without(const char *object, const char *damage,
-                                 const char *words) {
+static void assert_set_waits_without(const struct set *set, const char *object,
+                                     const char *damage, const char *words) {
     const char *before = tip();
     const char *file = object_file(object);
     sh("cp -p %s saved; chmod u+w %s; f=%s; %s", file, file, file, damage);
-    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    struct outcome outcome = land(&(struct attempt){.set = set});
     assert_waits(&outcome, words);
     assert_string_equal(tip(), before);
     sh("cp -f saved %s", file);
-    outcome = land(&(struct attempt){.set = &plain});
+    outcome = land(&(struct attempt){.set = set});
     assert_landed(&outcome);
+}
+
+static void assert_waits_without(const char *object, const char *damage,
+                                 const char *words) {
+    assert_set_waits_without(&plain, object, damage, words);
 }
 
 static void a_missing_file_next_to_a_listed_one_delays_the_set(void **state) {
@@ -75,20 +80,39 @@ static void an_empty_object_file_counts_as_missing(void **state) {
                          "of 'g' is missing or cannot be read");
 }
 
+static const char *const damages[] = {
+    "printf x | dd of=$f bs=1 seek=12 conv=notrunc 2>/dev/null",
+    "truncate -s 15 $f",
+};
+
 /* git does not rewrite an object file that exists, even if it is damaged. */
-static void a_damaged_object_of_a_listed_file_delays_the_set(void **state) {
+static void a_damaged_object_of_a_large_file_delays_the_set(void **state) {
     (void)state;
     landing_begin();
-    push("seq 1000 >f; echo new >new; git add new; git rm -q --cached new");
-    sh("git -C target.git hash-object -w --stdin <<END\nnew\nEND");
-    const char *const damages[] = {
-        "printf x | dd of=$f bs=1 seek=12 conv=notrunc 2>/dev/null",
-        "truncate -s 15 $f",
-    };
-    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+    const struct set set = {.id = "C1", .files = {{"f", large_content()}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+    sh("git -C target.git show main:f >large");
+    for (size_t i = 0; i < COUNT(damages); i++) {
+        const char *object = sh("git hash-object large");
+        const char *old = sh("git -C target.git rev-parse main~1");
+        sh("git -C target.git update-ref refs/heads/main %s", old);
+        assert_set_waits_without(&set, object, damages[i],
+                                 "of 'f' is missing or cannot be read");
+    }
+}
+
+static void a_damaged_object_of_a_small_file_is_replaced(void **state) {
+    (void)state;
+    landing_begin();
+    for (size_t i = 0; i < COUNT(damages); i++) {
         const char *old = tip();
-        assert_waits_without("$(printf 'new\\n' | git hash-object --stdin)",
-                             damages[i], "of 'f' is missing or cannot be read");
+        const char *file = object_file(
+            sh("printf 'new\\n' | git -C target.git hash-object -w --stdin"));
+        sh("chmod u+w %s; f=%s; %s", file, file, damages[i]);
+        struct outcome outcome = land(&(struct attempt){.set = &plain});
+        assert_landed(&outcome);
+        assert_string_equal(content("f"), "new");
         sh("git -C target.git update-ref refs/heads/main %s", old);
     }
 }
@@ -127,7 +151,7 @@ static void assert_stored_again(const struct set *set, const char *object) {
        "echo %s >target.git/refs/heads/main",
        sh("git -C clone rev-parse main"));
     outcome = land(&(struct attempt){.set = set});
-    assert_says(&outcome, "removing an empty object file");
+    assert_says(&outcome, "an empty object file");
     assert_landed(&outcome);
 }
 
@@ -330,7 +354,8 @@ int main(void) {
         cmocka_unit_test(a_missing_file_in_a_directory_is_named),
         cmocka_unit_test(a_missing_directory_delays_the_set),
         cmocka_unit_test(an_empty_object_file_counts_as_missing),
-        cmocka_unit_test(a_damaged_object_of_a_listed_file_delays_the_set),
+        cmocka_unit_test(a_damaged_object_of_a_large_file_delays_the_set),
+        cmocka_unit_test(a_damaged_object_of_a_small_file_is_replaced),
         cmocka_unit_test(a_submodule_is_not_damage),
         cmocka_unit_test(a_directory_of_many_files_is_checked_completely),
         cmocka_unit_test(an_empty_file_of_the_set_is_stored_again),

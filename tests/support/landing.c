@@ -96,6 +96,13 @@ static void set_meta(const struct set *set, struct text *meta) {
         text_adds(meta, set->sections);
 }
 
+const char *large_content(void) {
+    static char content[80001];
+    for (size_t i = 0; i < sizeof content - 1; i++)
+        content[i] = i % 20 == 19 ? '\n' : (char)('a' + i / 20 % 26);
+    return content;
+}
+
 const char *set_write(const struct set *set) {
     CLEANUP(text_clear) struct text meta = TEXT_INIT;
     CLEANUP(text_clear) struct text tar = TEXT_INIT;

@@ -45,8 +45,8 @@ struct attempt {
         const char *id, *tarball;
         bool landed;
         const char *archived; /* where the tarball is instead; or NULL */
-    } bases[4]; /* of a stack */
-    int64_t since_ns; /* 0 = now */
+    } bases[4];               /* of a stack */
+    int64_t since_ns;         /* 0 = now */
     bool probe, filters;
     const char *path;        /* put before $PATH */
     rlim_t file_bytes;       /* RLIMIT_FSIZE; 0 = none */
@@ -67,6 +67,9 @@ struct outcome {
 void landing_begin(void);
 /* The same without any commit; `options` are for git init. */
 void landing_begin_empty(const char *options);
+
+/* The content of a file that is too large to be stored without git. */
+const char *large_content(void);
 
 /* Writes the tarball of the set, always the same bytes; returns its SHA-256. */
 const char *set_write(const struct set *set);

@@ -1,0 +1,342 @@
+#include "landing/objects_apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <nettle/sha1.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/arena.h"
+#include "os/dir.h"
+#include "os/fd.h"
+#include "os/owner.h"
+
+/* ---- one object ---------------------------------------------------------- */
+
+enum {
+    BLOCK_BYTES = 65535, /* the most that a stored block of deflate can hold */
+    ADLER_BASE = 65521,
+    ADLER_RUN = 5552 /* bytes until the sums must be reduced */
+};
+
+struct adler {
+    uint32_t a, b;
+};
+
+static void adler_add(struct adler *adler, struct span bytes) {
+    for (size_t at = 0; at < bytes.len;) {
+        size_t end = at + ADLER_RUN < bytes.len ? at + ADLER_RUN : bytes.len;
+        for (; at < end; at++) {
+            adler->a += (unsigned char)bytes.p[at];
+            adler->b += adler->a;
+        }
+        adler->a %= ADLER_BASE;
+        adler->b %= ADLER_BASE;
+    }
+}
+
+static void block_add(struct text *out, struct span bytes, bool last) {
+    const unsigned length = (unsigned)bytes.len;
+    const char head[] = {(char)last, (char)(length & 255), (char)(length >> 8),
+                         (char)(~length & 255), (char)(~length >> 8 & 255)};
+    text_add(out, head, sizeof head);
+    text_addspan(out, bytes);
+}
+
+/* Appends a zlib stream (RFC 1950) of stored blocks: the header, then the
+ * content. */
+static void stream_add(struct text *out, struct span head, struct span body) {
+    struct adler adler = {.a = 1};
+    adler_add(&adler, head);
+    adler_add(&adler, body);
+    text_add(out, "\x78\x01", 2);
+    block_add(out, head, body.len == 0);
+    while (body.len > 0) {
+        size_t take = body.len < BLOCK_BYTES ? body.len : BLOCK_BYTES;
+        block_add(out, span_make(body.p, take), take == body.len);
+        body = span_make(body.p + take, body.len - take);
+    }
+    const char sum[] = {(char)(adler.b >> 8), (char)adler.b,
+                        (char)(adler.a >> 8), (char)adler.a};
+    text_add(out, sum, sizeof sum);
+}
+
+static void hex(const unsigned char *raw, size_t bytes, char ret[OID_BYTES]) {
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+}
+
+static void object_name(bool sha256, struct span head, struct span body,
+                        char ret_oid[OID_BYTES]) {
+    unsigned char digest[SHA256_DIGEST_SIZE];
+    if (sha256) {
+        struct sha256_ctx state;
+        sha256_init(&state);
+        sha256_update(&state, head.len, (const uint8_t *)head.p);
+        sha256_update(&state, body.len, (const uint8_t *)body.p);
+        sha256_digest(&state, SHA256_DIGEST_SIZE, digest);
+        hex(digest, SHA256_DIGEST_SIZE, ret_oid);
+    } else {
+        struct sha1_ctx state;
+        sha1_init(&state);
+        sha1_update(&state, head.len, (const uint8_t *)head.p);
+        sha1_update(&state, body.len, (const uint8_t *)body.p);
+        sha1_digest(&state, SHA1_DIGEST_SIZE, digest);
+        hex(digest, SHA1_DIGEST_SIZE, ret_oid);
+    }
+}
+
+/* Written under a temporary name: the directory may outlive this process, which
+ * may be killed at any moment. */
+static bool object_file(const char *dir, const char *oid, struct span bytes,
+                        struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_clear) struct text temporary = TEXT_INIT;
+    char fresh[256];
+    text_addf(&path, "%s/%.2s", dir, oid);
+    if (mkdir(text_string(&path), 0700) != 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot create '%s'", text_string(&path));
+    text_addf(&path, "/%s", oid + 2);
+    if (access(text_string(&path), F_OK) == 0) /* stored by an earlier step */
+        return true;
+    dir_fresh_name(SPAN("tmp_obj"), fresh);
+    text_addf(&temporary, "%s/%s", dir, fresh);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&temporary),
+                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot create '%s'",
+                         text_string(&temporary));
+    if (!dir_write_file(fd, bytes, err))
+        err_wrap(err, "cannot store an object in '%s'", dir);
+    else if (rename(text_string(&temporary), text_string(&path)) == 0)
+        return true;
+    else
+        err_errno(err, errno, "cannot create '%s'", text_string(&path));
+    unlink(text_string(&temporary));
+    return false;
+}
+
+bool objects_apart_open(struct git *git, const char *name, struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    text_addf(&dir, "%s/%s", git->work, name);
+    if (mkdir(text_string(&dir), 0700) != 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
+    git_objects_apart(git, text_string(&dir));
+    return true;
+}
+
+bool objects_apart_write(struct git *git, const char *type, struct span content,
+                         char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    char text[64];
+    bool sha256;
+    if (!git_is_sha256(git, &sha256, err))
+        return false;
+    int length = snprintf(text, sizeof text, "%s %zu", type, content.len);
+    struct span head = span_make(text, (size_t)length + 1); /* with its NUL */
+    object_name(sha256, head, content, ret_oid);
+    stream_add(&bytes, head, content);
+    return object_file(git->apart, ret_oid, text_span(&bytes), err);
+}
+
+/* ---- publishing ---------------------------------------------------------- */
+
+/* A file on its way: its temporary name and its name, relative to objects/. */
+struct parcel {
+    const char *temporary, *name;
+};
+
+struct publishing {
+    const struct git *git;
+    int from, to; /* the directories of objects */
+    mode_t mode;  /* of `to`: new directories get it, files what it allows to
+                     read */
+    struct arena arena;
+    struct parcel *parcels;
+    size_t count, room;
+    size_t named; /* so many have their names */
+};
+
+static bool cannot(struct err *err, int sys, const char *what,
+                   const struct publishing *publishing, const char *name) {
+    err_errno(err, sys, "cannot %s '%s/objects/%s'", what, publishing->git->dir,
+              name);
+    if (err != NULL && sys != ENOMEM && sys != EMFILE && sys != ENFILE &&
+        sys != EFBIG)
+        err->kind = ERR_UNAVAILABLE;
+    return false;
+}
+
+static bool file_copy(struct publishing *publishing, int from, int to,
+                      const char *name, struct err *err) {
+    static char piece[1 << 16];
+    for (;;) {
+        ssize_t got = read(from, piece, sizeof piece);
+        if (got == 0)
+            return true;
+        if (got < 0)
+            return err_errno(err, errno, "cannot read an object");
+        for (ssize_t at = 0, put; at < got; at += put) {
+            put = write(to, piece + at, (size_t)(got - at));
+            if (put < 0)
+                return cannot(err, errno, "write", publishing, name);
+        }
+    }
+}
+
+static bool parcel_send(struct publishing *publishing, int dir, struct span in,
+                        struct span file, struct err *err) {
+    char fresh[256];
+    /* git's gc removes old files that are called tmp_*. */
+    dir_fresh_name(SPAN("tmp_obj_pointsman"), fresh);
+    const char *temporary =
+        arena_printf(&publishing->arena, "%.*s/%s", (int)in.len, in.p, fresh);
+    const char *name = arena_printf(&publishing->arena, "%.*s/%.*s",
+                                    (int)in.len, in.p, (int)file.len, file.p);
+    CLEANUP(fd_close)
+    int from = openat(dir, arena_string(&publishing->arena, file),
+                      O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return err_errno(err, errno, "cannot read object '%s'", name);
+    CLEANUP(fd_close)
+    int to = openat(publishing->to, temporary,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+    if (to < 0)
+        return cannot(err, errno, "create", publishing, temporary);
+    if (publishing->count == publishing->room) {
+        publishing->room = publishing->room == 0 ? 16 : 2 * publishing->room;
+        publishing->parcels = mem_grow(publishing->parcels, publishing->room,
+                                       sizeof *publishing->parcels);
+    }
+    publishing->parcels[publishing->count++] =
+        (struct parcel){.temporary = temporary, .name = name};
+    owner_inherit(to, publishing->to);
+    if (fchmod(to, 0444 & publishing->mode) != 0)
+        return cannot(err, errno, "change the mode of", publishing, temporary);
+    /* Removed at once, so that the sync does not write it too. */
+    return file_copy(publishing, from, to, temporary, err) &&
+           (unlinkat(dir, arena_string(&publishing->arena, file), 0) == 0 ||
+            err_errno(err, errno, "cannot remove object '%s'", name));
+}
+
+/* Makes objects/IN like objects/ itself, which is how git makes it in a
+ * repository that a group shares. */
+static bool directory_make(struct publishing *publishing, const char *in,
+                           struct err *err) {
+    if (mkdirat(publishing->to, in, 0700) != 0)
+        return errno == EEXIST || cannot(err, errno, "create", publishing, in);
+    CLEANUP(fd_close)
+    int made = openat(publishing->to, in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (made >= 0)
+        owner_inherit(made, publishing->to);
+    return (made >= 0 && fchmod(made, publishing->mode) == 0) ||
+           cannot(err, errno, "create", publishing, in);
+}
+
+static bool directory_send(struct publishing *publishing, struct span in,
+                           struct err *err) {
+    struct span *files;
+    size_t count;
+    const char *name = arena_string(&publishing->arena, in);
+    CLEANUP(fd_close)
+    int dir =
+        openat(publishing->from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return err_errno(err, errno, "cannot open the objects '%s'", name);
+    if (!dir_list(dir, &publishing->arena, &files, &count, err) ||
+        (count > 0 && !directory_make(publishing, name, err)))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!parcel_send(publishing, dir, in, files[i], err))
+            return false;
+    return true;
+}
+
+static bool is_index(const struct parcel *parcel) {
+    size_t length = strlen(parcel->name);
+    return length > 4 && strcmp(parcel->name + length - 4, ".idx") == 0;
+}
+
+/* A name that exists already is replaced: its content should be the same, but a
+ * power cut may have left it damaged. */
+static bool parcel_name(const struct publishing *publishing,
+                        const struct parcel *parcel, struct err *err) {
+    struct stat st;
+    if (fstatat(publishing->to, parcel->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_size == 0)
+        printf("replacing an empty object file, left by a power cut: "
+               "%s/objects/%s\n",
+               publishing->git->dir, parcel->name);
+    return renameat(publishing->to, parcel->temporary, publishing->to,
+                    parcel->name) == 0 ||
+           cannot(err, errno, "create", publishing, parcel->name);
+}
+
+/* The index of a pack comes last, because it makes git look for the others. */
+static bool parcels_name(struct publishing *publishing, struct err *err) {
+    for (int indexes = 0; indexes <= 1; indexes++)
+        for (size_t i = 0; i < publishing->count; i++)
+            if (is_index(&publishing->parcels[i]) == (indexes == 1) &&
+                !parcel_name(publishing, &publishing->parcels[i], err))
+                return false;
+    publishing->named = publishing->count;
+    return true;
+}
+
+static bool publish(struct publishing *publishing, struct err *err) {
+    struct span *names;
+    size_t count = 0;
+    struct stat st;
+    if (fstat(publishing->to, &st) != 0)
+        return cannot(err, errno, "read", publishing, "");
+    publishing->mode = st.st_mode & 07777;
+    if (publishing->from >= 0 &&
+        !dir_list(publishing->from, &publishing->arena, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!span_starts(names[i], "tmp_") &&
+            !directory_send(publishing, names[i], err))
+            return false;
+    if (syncfs(publishing->to) != 0)
+        return cannot(err, errno, "sync", publishing, "");
+    return parcels_name(publishing, err);
+}
+
+bool objects_apart_may_publish(const struct git *git, struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/objects", git->dir);
+    if (access(text_string(&path), W_OK | X_OK) == 0)
+        return true;
+    int sys = errno;
+    err_errno(err, sys, "cannot write to '%s'", text_string(&path));
+    err->kind = ERR_UNAVAILABLE;
+    return false;
+}
+
+bool objects_apart_publish(struct git *git, struct err *err) {
+    struct publishing publishing = {.git = git, .from = -1, .to = -1};
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    enum { HOW = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+    text_addf(&path, "%s/objects", git->dir);
+    publishing.to = open(text_string(&path), HOW);
+    if (git->apart != NULL)
+        publishing.from = open(git->apart, HOW);
+    bool ok =
+        publishing.to >= 0 && (git->apart == NULL || publishing.from >= 0);
+    if (!ok)
+        cannot(err, errno, "open", &publishing, "");
+    ok = ok && publish(&publishing, err);
+    for (size_t i = publishing.named; !ok && i < publishing.count; i++)
+        unlinkat(publishing.to, publishing.parcels[i].temporary, 0);
+    fd_close(&publishing.from);
+    fd_close(&publishing.to);
+    free(publishing.parcels);
+    arena_clear(&publishing.arena);
+    return ok;
+}
