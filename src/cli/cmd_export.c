@@ -32,6 +32,7 @@ struct side {
 
 struct export {
     struct arena arena;
+    const char *target; /* the only one wanted; NULL: all */
     struct map targets; /* to struct side */
     size_t sets;
     bool bad;
@@ -67,6 +68,8 @@ static bool take_line(void *ctx, struct span line) {
         export->bad = true;
         return false;
     }
+    if (export->target != NULL && !span_is(target, export->target))
+        return true;
     struct side *side = side_of(export, target);
     if (!json_member(object, "id", &value))
         return true; /* a target that may have no sets */
@@ -135,6 +138,22 @@ static bool make_place(const char *dir, struct span target, struct text *path,
     return true;
 }
 
+static bool make_cdb(struct side *side, struct cdb *ret_cdb, struct err *err) {
+    cdb_init(ret_cdb);
+    add_records(ret_cdb, 'd', &side->depends);
+    add_records(ret_cdb, 's', &side->supports);
+    return cdb_finish(ret_cdb, err);
+}
+
+static bool print_side(struct side *side, struct err *err) {
+    struct cdb cdb;
+    bool ok = make_cdb(side, &cdb, err);
+    if (ok)
+        (void)console_write(text_span(&cdb.bytes));
+    cdb_clear(&cdb);
+    return ok;
+}
+
 static bool write_side(struct side *side, const char *dir, struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct cdb cdb;
@@ -144,10 +163,7 @@ static bool write_side(struct side *side, const char *dir, struct err *err) {
     int fd = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", text_string(&path));
-    cdb_init(&cdb);
-    add_records(&cdb, 'd', &side->depends);
-    add_records(&cdb, 's', &side->supports);
-    bool ok = cdb_finish(&cdb, err) &&
+    bool ok = make_cdb(side, &cdb, err) &&
               dir_write(fd, fd, "deps.cdb", text_span(&cdb.bytes), 0644,
                         DIR_DURABLE, err);
     cdb_clear(&cdb);
@@ -155,8 +171,19 @@ static bool write_side(struct side *side, const char *dir, struct err *err) {
 }
 
 static bool write_all(struct export *export, const char *dir, struct err *err) {
-    size_t cursor = 0;
+    size_t cursor = 0, count = map_count(&export->targets);
     void *value;
+    if (export->target != NULL && count == 0)
+        return err_set(err, ERR_USAGE, "no target '%s' is configured",
+                       export->target);
+    if (strcmp(dir, "-") == 0 && count != 1)
+        return err_set(err, ERR_USAGE,
+                       "standard output takes the records of one target, and "
+                       "there are %zu: give --target",
+                       count);
+    if (strcmp(dir, "-") == 0)
+        return map_next(&export->targets, &cursor, NULL, &value) &&
+               print_side(value, err);
     bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST ||
               err_errno(err, errno, "cannot create '%s'", dir);
     while (ok && map_next(&export->targets, &cursor, NULL, &value))
@@ -197,7 +224,7 @@ static bool collect(struct call *call, struct export *export, struct err *err) {
 }
 
 int cmd_export_cdb(struct call *call) {
-    struct export export = {0};
+    struct export export = {.target = call_value(call, "target")};
     struct err err = {0};
     bool ok = call_operands(call, 1, 1, &err) && collect(call, &export, &err) &&
               write_all(&export, call->words[0], &err);

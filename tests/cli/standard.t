@@ -18,6 +18,16 @@ $ pointsman --base other fsck
 ! ...
 $ pointsman -q backup - >saved.tar && tar -tf saved.tar | tail -1
 | MANIFEST
+# The cdb file of one target is the same on standard output.
+$ pointsman -q export-cdb out && pointsman -q export-cdb - >deps.cdb && cmp deps.cdb out/main/deps.cdb
+$ pointsman export-cdb --target nosuch -
+! pointsman: no target 'nosuch' is configured
+= 64
+$ git init -q --bare -b main second.git && printf '[target "second"]\ngit = ../second.git\n' >>.pointsman/pointsman.conf
+$ pointsman export-cdb - >both
+! pointsman: standard output takes the records of one target, and there are 2: give --target
+= 64
+$ pointsman -q export-cdb --target main - | cmp - deps.cdb
 # What was cut short leaves nothing.
 $ pointsman -q backup - 2>/dev/null | head -c 60000 | pointsman --base cut restore -
 ! pointsman: cannot restore '-': ...
