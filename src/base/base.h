@@ -181,8 +181,9 @@ void base_access_clear(struct base *base);
 /* True if [access] gives anybody a role, known on this machine or not. */
 bool base_access_is_set(const struct base *base);
 /* Reports each reason why the shell account may not keep its persons apart, as a
- * sentence: it is given a role of its own, runs the checks of a target, or can
- * write to its authorized_keys. */
+ * sentence: it is given a role of its own, runs the checks of a target, can write
+ * to its authorized_keys, or has a key there that may do more than act for one
+ * person. */
 typedef void base_shell_fault(void *ctx, const char *sentence);
 void base_shell_check(const struct base *base, base_shell_fault *fault,
                       void *ctx);

@@ -1,10 +1,15 @@
 /* The account of `pointsman shell` keeps its persons apart only if nobody can
  * do anything else under it. */
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "os/account.h"
+#include "os/dir.h"
+#include "os/fd.h"
 
 struct shell_check {
     const struct base *base;
@@ -75,10 +80,74 @@ static bool can_write(const struct account *account, const struct stat *st) {
            ((st->st_mode & S_IWGRP) != 0 && is_member(account, st->st_gid));
 }
 
+/* ---- the lines of its keys ----------------------------------------------- */
+
+enum { KEYS_BYTES = 1 << 20 };
+static const char keys_file[] = "/.ssh/authorized_keys";
+
+/* Takes the next option off the beginning of a line: they are separated by
+ * commas, may have values in quotes, and end at a blank. */
+static bool option_next(struct span *line, struct span *ret_option) {
+    bool quoted = false;
+    size_t at = 0;
+    for (; at < line->len; at++) {
+        char c = line->p[at];
+        if (c == '"' && (at == 0 || line->p[at - 1] != '\\'))
+            quoted = !quoted;
+        if (!quoted && (c == ',' || c == ' ' || c == '\t'))
+            break;
+    }
+    *ret_option = span_make(line->p, at);
+    bool more = at < line->len && line->p[at] == ',';
+    *line = more ? span_make(line->p + at + 1, line->len - at - 1)
+                 : span_make(line->p + at, 0);
+    return ret_option->len > 0;
+}
+
+static bool option_is(struct span option, const char *name) {
+    size_t len = strlen(name);
+    return option.len >= len && strncasecmp(option.p, name, len) == 0;
+}
+
+/* Without `restrict`, a socket can be forwarded to the one of the server. */
+static bool is_forced(struct span line) {
+    bool restricted = false, forced = false;
+    struct span option;
+    while (option_next(&line, &option)) {
+        restricted |=
+            option.len == strlen("restrict") && option_is(option, "restrict");
+        forced |= option_is(option, "command=\"") &&
+                  memmem(option.p, option.len, "pointsman shell ",
+                         strlen("pointsman shell ")) != NULL;
+    }
+    return restricted && forced;
+}
+
+static void check_lines(const struct shell_check *check) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT, text = TEXT_INIT;
+    struct span rest, line;
+    text_addf(&path, "%s%s", check->account.home, keys_file);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || !dir_read_file(fd, KEYS_BYTES, &text, NULL))
+        return;
+    rest = text_span(&text);
+    for (unsigned number = 1; span_cut(&rest, '\n', &line); number++) {
+        line = span_trim(line);
+        if (line.len == 0 || line.p[0] == '#' || is_forced(line))
+            continue;
+        report(check,
+               "can do anything with the key of line %u of '%s'; begin the "
+               "line with command=\"pointsman shell ...\",restrict",
+               number, text_string(&path));
+        return;
+    }
+}
+
 /* Whoever can write to a directory can replace what lies in it. A file that
  * cannot be seen from here says nothing. */
 static void check_keys(const struct shell_check *check) {
-    static const char *const below[] = {"", "/.ssh", "/.ssh/authorized_keys"};
+    static const char *const below[] = {"", "/.ssh", keys_file};
     for (size_t i = 0; i < COUNT(below); i++) {
         CLEANUP(text_clear) struct text path = TEXT_INIT;
         struct stat st;
@@ -104,4 +173,5 @@ void base_shell_check(const struct base *base, base_shell_fault *fault,
     check_roles(&check);
     check_targets(&check);
     check_keys(&check);
+    check_lines(&check);
 }

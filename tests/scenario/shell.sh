@@ -261,6 +261,25 @@ reported() {
     ends 1 as owner pointsman doctor
     says "can write to '$top/home'" out
     chown root "$top/home"
+    mkdir "$top/home/.ssh"
+    forced='command="pointsman shell --as ann --base /x",restrict'
+    keys() {
+        {
+            echo "# keys"
+            printf '%s ssh-ed25519 AAAA ann\n' "$forced" "$@"
+        } >"$top/home/.ssh/authorized_keys"
+    }
+    keys 'restrict,command="/usr/bin/pointsman shell --as a,b --base /x y"' \
+        'Restrict,no-pty,Command="pointsman shell --as a --base \"/x\""'
+    as owner pointsman doctor >said || :
+    says 'cannot add keys' said
+    for line in '' restrict 'command="sh",restrict' "${forced%,*}" \
+        'command="pointsman shell --as a,restrict"' 'xrestrict'; do
+        keys "$line"
+        ends 1 as owner pointsman doctor
+        says "with the key of line 3 of '$top/home/.ssh/authorized_keys'" out
+    done
+    rm -r "$top/home/.ssh"
     echo 'operator = gate' >>base/conf.d/access.conf
     ends 1 as owner pointsman doctor
     says "is given the role operator by 'gate'" out
