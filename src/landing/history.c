@@ -156,33 +156,76 @@ static size_t searches_end(struct history_search *searches, size_t count,
     return ended;
 }
 
-bool history_find_sets(struct git *git, const char *tip,
+bool history_begin(struct git *git, const char *branch,
+                   struct git_pipe *ret_begun, struct err *err) {
+    CLEANUP(text_clear) struct text ref = TEXT_INIT;
+    text_addf(&ref, "refs/heads/%s", branch);
+    return git_pipe_open(
+        git, GIT_ARGS("rev-list", "--header", text_string(&ref), "--"),
+        GIT_PLAIN, ret_begun, err);
+}
+
+/* The commits of a history, newest first. */
+struct commits {
+    struct git_pipe pipe;
+    char *buffer;
+    size_t room;
+    struct history_commit commit;
+    bool more;
+};
+
+static void commits_clear(struct commits *commits) {
+    git_pipe_drop(&commits->pipe);
+    free(commits->buffer);
+}
+
+static bool commits_next(struct commits *commits, struct err *err) {
+    return commit_next(&commits->pipe, &commits->buffer, &commits->room,
+                       &commits->commit, &commits->more, err);
+}
+
+/* Reads the first commit, which must be `tip`: if the branch was moved since
+ * git was started, it is started again. */
+static bool commits_open(struct commits *commits, struct git *git,
+                         struct git_pipe *begun, const char *tip,
+                         struct err *err) {
+    if (begun != NULL && begun->pid != 0) {
+        commits->pipe = *begun;
+        *begun = (struct git_pipe){0};
+        if (commits_next(commits, NULL) && commits->more &&
+            strcmp(commits->commit.oid, tip) == 0)
+            return true;
+        git_pipe_drop(&commits->pipe);
+    }
+    return git_pipe_open(git, GIT_ARGS("rev-list", "--header", tip, "--"),
+                         GIT_PLAIN, &commits->pipe, err) &&
+           commits_next(commits, err);
+}
+
+bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
                        struct history_search *searches, size_t count,
                        struct map *ret_seen, struct err *err) {
-    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    CLEANUP(text_free_string) char *buffer = NULL;
-    size_t room = 0, old = 0, left = count;
-    struct history_commit commit;
+    CLEANUP(commits_clear) struct commits commits = {0};
+    const struct history_commit *commit = &commits.commit;
+    size_t old = 0, left = count;
     int64_t since_s = INT64_MAX;
-    bool more = true;
     for (size_t i = 0; i < count; i++) {
         searches[i].oid[0] = '\0';
         if (wall_s(searches[i].admitted) < since_s)
             since_s = wall_s(searches[i].admitted);
     }
-    if (!git_pipe_open(git, GIT_ARGS("rev-list", "--header", tip, "--"),
-                       GIT_PLAIN, &pipe, err))
+    if (!commits_open(&commits, git, begun, tip, err))
         return false;
-    while (left > 0 && old < OLD_IN_A_ROW) {
-        if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
-            return false;
-        if (!more)
-            return true;
-        left -= searches_end(searches, count, &commit);
+    while (commits.more) {
+        left -= searches_end(searches, count, commit);
         if (ret_seen != NULL)
-            map_put(ret_seen, span_of(commit.oid), git);
-        bool before = wall_s(commit.committed) < since_s - SLACK_S;
+            map_put(ret_seen, span_of(commit->oid), git);
+        bool before = wall_s(commit->committed) < since_s - SLACK_S;
         old = before ? old + 1 : 0;
+        if (left == 0 || old == OLD_IN_A_ROW)
+            return true;
+        if (!commits_next(&commits, err))
+            return false;
     }
     return true;
 }
@@ -191,7 +234,7 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,
                       char ret_oid[OID_BYTES], struct err *err) {
     struct history_search search = {csid, sum, admitted, ""};
-    if (!history_find_sets(git, tip, &search, 1, NULL, err))
+    if (!history_find_sets(git, NULL, tip, &search, 1, NULL, err))
         return false;
     memcpy(ret_oid, search.oid, OID_BYTES);
     return true;

@@ -54,12 +54,15 @@ struct history_search {
     char oid[OID_BYTES]; /* the result; "" = none */
 };
 
+/* Starts git for history_find_sets, before the tip of the branch is known. */
+bool history_begin(struct git *git, const char *branch,
+                   struct git_pipe *ret_begun, struct err *err);
 /* Finds the commits in `tip`'s history with these trailers, searching as far
  * back as the oldest `admitted`. Clocks of other committers may be wrong, so
  * the search ends only after many consecutive commits older than that.
  * `ret_seen` (may be NULL) gets the names of the commits that the search saw.
- */
-bool history_find_sets(struct git *git, const char *tip,
+ * `begun` (may be NULL) is closed. */
+bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
                        struct history_search *searches, size_t count,
                        struct map *ret_seen, struct err *err);
 /* The same for one set. */

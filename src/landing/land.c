@@ -57,6 +57,7 @@ struct landing {
     char tip[OID_BYTES], tip_tree[OID_BYTES];
     struct merge merge;           /* on top of the sets already merged */
     char checked_tree[OID_BYTES]; /* the tree that passed the checks */
+    struct git_pipe mover;        /* waits for ref_move, or pid 0 */
 };
 
 static void searches_free(struct history_search **searches) {
@@ -118,9 +119,14 @@ static bool branch_remember(struct landing *landing, struct err *err) {
                     start->branch, git));
 }
 
-/* Finds the commits of the sets on the branch. */
+/* Reads the branch and finds the commits of the sets on it. The two git
+ * processes that this takes start at the same time. */
 static bool sets_find(struct landing *landing, struct err *err) {
     struct merge *merge = &landing->merge;
+    CLEANUP(git_pipe_drop) struct git_pipe begun = {0};
+    if (!history_begin(&landing->git, landing->start->branch, &begun, err) ||
+        !merge_read_tip(merge, err))
+        return false;
     CLEANUP(searches_free)
     struct history_search *searches =
         mem_grow(NULL, landing->set_count, sizeof *searches);
@@ -132,7 +138,7 @@ static bool sets_find(struct landing *landing, struct err *err) {
     }
     map_clear(&merge->on_branch);
     if (merge->tip[0] != '\0' &&
-        !history_find_sets(&landing->git, merge->tip, searches,
+        !history_find_sets(&landing->git, &begun, merge->tip, searches,
                            landing->set_count, &merge->on_branch, err))
         return false;
     for (size_t i = 0; i < landing->set_count; i++)
@@ -146,7 +152,7 @@ static enum step probe(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     struct merge *merge = &landing->merge;
     size_t found = 0;
-    if (!merge_read_tip(merge, err) || !sets_find(landing, err))
+    if (!sets_find(landing, err))
         return STEP_FAILED;
     memcpy(landing->tip, merge->tip, OID_BYTES);
     memcpy(landing->tip_tree, merge->tip_tree, OID_BYTES);
@@ -278,15 +284,22 @@ static bool commit(struct landing *landing, struct landing_set *set,
                                set->oid, err);
 }
 
-static enum step move(struct landing *landing, struct err *err) {
-    enum ref_moved moved;
-    const char *oid = landing->sets[landing->set_count - 1].oid;
+static bool move_begin(struct landing *landing, struct err *err) {
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     text_adds(&message, "pointsman: land");
     for (size_t i = 0; i < landing->set_count; i++)
         text_addf(&message, " %s", landing->sets[i].start->id);
-    if (!ref_move(&landing->git, landing->work.parent, landing->start->branch,
-                  landing->tip, oid, text_string(&message), &moved, err))
+    return landing->mover.pid != 0 ||
+           ref_move_begin(&landing->git, text_string(&message), &landing->mover,
+                          err);
+}
+
+static enum step move(struct landing *landing, struct err *err) {
+    enum ref_moved moved;
+    const char *oid = landing->sets[landing->set_count - 1].oid;
+    if (!move_begin(landing, err) ||
+        !ref_move(&landing->git, &landing->mover, landing->work.parent,
+                  landing->start->branch, landing->tip, oid, &moved, err))
         return STEP_FAILED;
     if (moved == REF_STOPPED)
         return finish(landing, LAND_STOPPED, "", SPAN(""));
@@ -416,6 +429,9 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
     }
     if (step == STEP_GO_ON)
         step = step_of(objects_apart_may_publish(&landing->git, err));
+    /* It starts while the sets are read. A check would end it. */
+    if (step == STEP_GO_ON && start->check_count == 0)
+        step = step_of(move_begin(landing, err));
     step = blame_target(step, err);
     if (step == STEP_GO_ON)
         step = load_all(landing, err);
@@ -461,6 +477,7 @@ void land_run(const struct land_start *start, struct child_stop *stop,
     sets_open(&landing);
     enum step step = land_in(&landing, &err);
     assert(step == STEP_FINISHED || step == STEP_FAILED);
+    git_pipe_drop(&landing.mover);
     land_work_close(&landing.work);
     if (step == STEP_FAILED)
         land_status_of_error(ret_status, &err, child_stop_requested(stop) != 0);

@@ -401,11 +401,21 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
     return true;
 }
 
-bool ref_move(struct git *git, const char *notes, const char *branch,
-              const char *old, const char *to, const char *message,
+bool ref_move_begin(struct git *git, const char *message,
+                    struct git_pipe *ret_begun, struct err *err) {
+    return git_pipe_open(
+        git,
+        GIT_ARGS("update-ref", "--create-reflog", "-m", message, "--stdin"),
+        GIT_SHIELDED | GIT_DURABLE, ret_begun, err);
+}
+
+bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
+              const char *branch, const char *old, const char *to,
               enum ref_moved *ret_moved, struct err *err) {
     struct note note;
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = *begun;
+    *begun = (struct git_pipe){0};
     note_init(&note, git, notes, branch);
     if (!turn_take(&turn, &note, err))
         return false;
@@ -418,12 +428,7 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
         unlink(note.path);
         return false;
     }
-    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    bool ok = git_pipe_open(git,
-                            GIT_ARGS("update-ref", "--create-reflog", "-m",
-                                     message, "--stdin"),
-                            GIT_SHIELDED | GIT_DURABLE, &pipe, err) &&
-              ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
+    bool ok = ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED)
         ok = sync_refs(git, err);
     git_pipe_drop(&pipe);

@@ -22,13 +22,17 @@ enum ref_moved {
     REF_STOPPED /* stopped on request, nothing was moved */
 };
 
+/* Starts the git that ref_move will use, so that it need not wait for it.
+ * `message` is for the reflog. Dropping the pipe moves nothing. */
+bool ref_move_begin(struct git *git, const char *message,
+                    struct git_pipe *ret_begun, struct err *err);
 /* Publishes the objects apart, then moves `branch` from `old` ("" = it must not
  * exist) to commit `to`, durably. The branch gets a reflog, from which later
  * landings learn where it was at a given time. `notes`: the directory for the
  * note. Once writing has begun, signals do not stop it. After an error the ref
- * is unchanged. */
-bool ref_move(struct git *git, const char *notes, const char *branch,
-              const char *old, const char *to, const char *message,
+ * is unchanged. `begun` is used up. */
+bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
+              const char *branch, const char *old, const char *to,
               enum ref_moved *ret_moved, struct err *err);
 
 /* Checks for a work tree that has the branch checked out: it would fall behind

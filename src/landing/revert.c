@@ -127,9 +127,10 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     if (start->preview)
         return finish_done(reverting);
     text_addf(&message, "pointsman: roll back by %s", start->id);
-    if (!ref_move(&reverting->git, reverting->work.parent, start->branch,
-                  reverting->tip, reverting->at, text_string(&message), &moved,
-                  err))
+    struct git_pipe mover;
+    if (!ref_move_begin(&reverting->git, text_string(&message), &mover, err) ||
+        !ref_move(&reverting->git, &mover, reverting->work.parent,
+                  start->branch, reverting->tip, reverting->at, &moved, err))
         return false;
     *ret_lost = moved == REF_LOST;
     if (moved == REF_STOPPED)
