@@ -74,7 +74,7 @@ good() {
     says "sum $(sha256sum "$made" | cut -d' ' -f1)" text
     sign alice text
     # Anybody may submit a signature; only the signer counts.
-    pointsman approve --signature text.sig C1
+    cat text text.sig | pointsman approve --signature - C1
     pointsman approve --signature text.sig C1 # changes nothing
     same approvals "$(approvals_of C1)" 1
     pointsman history C1 >history
@@ -391,7 +391,7 @@ service() {
     says 'unapproved' err
     pointsman approve --tarball "$made" --as alice@example.org \
         --sign-with alice >paper
-    pointsman change submit --approval paper "$made"
+    pointsman change submit --approval - "$made" <paper
     within pointsman wait D1
     make_set C1 DC prod/a C1
     pointsman change submit "$made"
