@@ -122,14 +122,17 @@ const char *client_base_path(const struct client *client) {
 
 bool client_poll(struct client *client, int fd, short events, int timeout_ms,
                  struct err *err) {
-    struct pollfd fds[2] = {
+    /* Nobody signals a process of `pointsman shell` whose caller hangs up, and
+     * one that only waits writes nothing either. */
+    struct pollfd fds[3] = {
         {.fd = fd, .events = events},
         {.fd = client->options.interrupt_fd, .events = POLLIN},
+        {.fd = client->options.person != NULL ? STDOUT_FILENO : -1},
     };
 
     if (client->options.interrupted == NULL)
         fds[1].fd = -1;
-    if (poll(fds, 2, timeout_ms) < 0) {
+    if (poll(fds, 3, timeout_ms) < 0) {
         if (errno == EINTR)
             return true;
         return err_errno(err, errno, "cannot wait");
@@ -137,6 +140,8 @@ bool client_poll(struct client *client, int fd, short events, int timeout_ms,
     if ((fds[1].revents & POLLIN) != 0 &&
         client->options.interrupted(client->options.ctx))
         return err_set(err, ERR_INTERRUPTED, "interrupted");
+    if ((fds[2].revents & (POLLERR | POLLHUP)) != 0)
+        return err_set(err, ERR_INTERRUPTED, "the caller hung up");
     return true;
 }
 

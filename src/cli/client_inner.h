@@ -50,8 +50,9 @@ bool client_local_ask(struct client *client, struct client_ask *ask,
                       struct err *err);
 void client_local_close(struct client *client);
 
-/* Waits for `fd` (-1: none) or the interrupt. False: interrupted (or poll
- * failed). timeout_ms -1: no limit. */
+/* Waits for `fd` (-1: none) or the interrupt. False: interrupted, poll failed, or
+ * this is done for a person and nobody reads standard output any more.
+ * timeout_ms -1: no limit. */
 bool client_poll(struct client *client, int fd, short events, int timeout_ms,
                  struct err *err);
 

@@ -302,6 +302,22 @@ reported() {
 scenario 'doctor and config check report a gate that does not keep people apart' \
     reported
 
+hung_up() {
+    open_gate "$policy"
+    named_set C1 DC a one
+    ssh_as ann change submit - <"$made"
+    mkfifo gone
+    for line in 'wait C1' 'events -f' 'logs -f C1'; do
+        ssh_as ann "$line" >gone 2>/dev/null &
+        waiting=$!
+        started="$started $waiting"
+        exec 3<gone
+        exec 3<&-
+        within tail --pid="$waiting" -f /dev/null
+    done
+}
+scenario 'a command ends if its caller hangs up' hung_up
+
 rebuilt() {
     open_gate
     named_set C1 DC a one
