@@ -423,8 +423,14 @@ static struct child_end pipe_wait(struct git_pipe *pipe) {
     return pipe->end;
 }
 
-bool git_pipe_close(struct git_pipe *pipe, struct err *err) {
+bool git_pipe_end_input(struct git_pipe *pipe, struct err *err) {
     bool sent = fclose(pipe->in) == 0;
+    pipe->in = NULL;
+    return sent || git_pipe_fail(pipe, err);
+}
+
+bool git_pipe_close(struct git_pipe *pipe, struct err *err) {
+    bool sent = pipe->in == NULL || fclose(pipe->in) == 0;
     pipe->in = NULL;
     char rest[512];
     while (fread(rest, 1, sizeof rest, pipe->out) > 0)

@@ -89,6 +89,8 @@ struct git_pipe {
 bool git_pipe_open(struct git *git, const char *const *args,
                    enum git_manner manner, struct git_pipe *ret_pipe,
                    struct err *err);
+/* Closes its input; all output can be read until its end. */
+bool git_pipe_end_input(struct git_pipe *pipe, struct err *err);
 /* Closes its input and waits; false if it did not end successfully. */
 bool git_pipe_close(struct git_pipe *pipe, struct err *err);
 /* Closes both ends and ignores how git ends. Also accepts pid 0. */

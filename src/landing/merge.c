@@ -280,6 +280,7 @@ static bool merge_three(struct merge *merge, struct trees *trees,
         ok = edits_apply(merge, trees, merge->tip_tree, merging.edits,
                          merging.count, false, merge->tree, err);
     free(merging.edits);
+    path_merge_clear(&merging.paths);
     return ok;
 }
 

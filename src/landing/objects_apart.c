@@ -131,17 +131,32 @@ bool objects_apart_open(struct git *git, const char *name, struct err *err) {
     return true;
 }
 
-bool objects_apart_write(struct git *git, const char *type, struct span content,
-                         char ret_oid[OID_BYTES], struct err *err) {
-    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
-    char text[64];
+enum { HEAD_BYTES = 64 };
+
+/* git's header, with its NUL. */
+static struct span head_make(const char *type, struct span content,
+                             char text[HEAD_BYTES]) {
+    int length = snprintf(text, HEAD_BYTES, "%s %zu", type, content.len);
+    return span_make(text, (size_t)length + 1);
+}
+
+bool objects_apart_name(struct git *git, const char *type, struct span content,
+                        char ret_oid[OID_BYTES], struct err *err) {
+    char text[HEAD_BYTES];
     bool sha256;
     if (!git_is_sha256(git, &sha256, err))
         return false;
-    int length = snprintf(text, sizeof text, "%s %zu", type, content.len);
-    struct span head = span_make(text, (size_t)length + 1); /* with its NUL */
-    object_name(sha256, head, content, ret_oid);
-    stream_add(&bytes, head, content);
+    object_name(sha256, head_make(type, content, text), content, ret_oid);
+    return true;
+}
+
+bool objects_apart_write(struct git *git, const char *type, struct span content,
+                         char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    char text[HEAD_BYTES];
+    if (!objects_apart_name(git, type, content, ret_oid, err))
+        return false;
+    stream_add(&bytes, head_make(type, content, text), content);
     return object_file(git->apart, ret_oid, text_span(&bytes), err);
 }
 

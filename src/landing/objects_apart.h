@@ -26,6 +26,10 @@ bool objects_apart_open(struct git *git, const char *name, struct err *err);
 bool objects_apart_write(struct git *git, const char *type, struct span content,
                          char ret_oid[OID_BYTES], struct err *err);
 
+/* Only finds out its name. */
+bool objects_apart_name(struct git *git, const char *type, struct span content,
+                        char ret_oid[OID_BYTES], struct err *err);
+
 /* True if objects can be published as far as permissions tell. */
 bool objects_apart_may_publish(const struct git *git, struct err *err);
 /* Copies the objects to the repository. When this returns true, they and

@@ -34,11 +34,7 @@ struct replay_change {
 struct replaying {
     struct reverting *reverting;
     struct replay *replay;
-    /* Writes merged files apart from the repository: all but the last of each
-     * path are of no further use, and syncing them takes most of the time. */
-    struct git scratch;
-    struct git_pipe objects; /* cat-file of `scratch` */
-    struct landed **landed;  /* newest first */
+    struct landed **landed; /* newest first */
     size_t count, cap;
     struct map by_oid, named;
     size_t open; /* sets sought and steps whose commits were not met yet */
@@ -213,15 +209,13 @@ static bool log_read(struct replaying *replaying, struct git_pipe *pipe,
     return git_pipe_close(pipe, err);
 }
 
-/* Calls `each` for each path that each commit of the replay changed, newest
- * commit first. A merge counts as what it changed on the branch. */
-static bool differences_each(struct replaying *replaying,
-                             difference_visit *each, struct err *err) {
+/* Calls `each` for each path that each commit changed, newest commit first. A
+ * merge counts as what it changed on the branch. `commits`: one a line; `walk`:
+ * whether to go on to their ancestors, as an option. */
+static bool differences_each(struct replaying *replaying, const char *walk,
+                             const struct text *commits, difference_visit *each,
+                             struct err *err) {
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    const char *begin = replaying->landed[replaying->count - 1]->commit.parent;
-    char from[OID_BYTES + 1] = "";
-    if (begin[0] != '\0')
-        snprintf(from, sizeof from, "^%s", begin);
     const char *const args[] = {"log",
                                 "--first-parent",
                                 "--diff-merges=first-parent",
@@ -234,22 +228,47 @@ static bool differences_each(struct replaying *replaying,
                                 "--no-show-signature",
                                 "--ignore-submodules=none",
                                 "--format=%H",
-                                replaying->reverting->tip,
-                                from[0] != '\0' ? from : "--",
-                                from[0] != '\0' ? "--" : NULL,
+                                walk,
+                                "--stdin",
                                 NULL};
-    return git_pipe_open(&replaying->reverting->git, args, GIT_PLAIN, &pipe,
-                         err) &&
+    if (!git_pipe_open(&replaying->reverting->git, args, GIT_PLAIN, &pipe, err))
+        return false;
+    fputs(text_string(commits), pipe.in);
+    return git_pipe_end_input(&pipe, err) &&
            log_read(replaying, &pipe, each, err);
 }
 
-/* The paths of sets that this rollback puts out of effect or back in effect. */
+static bool is_turned(const struct landed *landed) {
+    return !landed->by_rollback && landed->was_out != landed->is_out;
+}
+
+/* The changes of the sets that this rollback puts out of effect or back in
+ * effect. They are few, and with their paths known, the changes of all commits
+ * need to be read only once. */
+static bool turned_each(struct replaying *replaying, difference_visit *each,
+                        struct err *err) {
+    CLEANUP(text_clear) struct text commits = TEXT_INIT;
+    for (size_t i = 0; i < replaying->count; i++)
+        if (is_turned(replaying->landed[i]))
+            text_addf(&commits, "%s\n", replaying->landed[i]->commit.oid);
+    return commits.len == 0 || differences_each(replaying, "--no-walk=unsorted",
+                                                &commits, each, err);
+}
+
+static bool all_each(struct replaying *replaying, difference_visit *each,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text commits = TEXT_INIT;
+    const char *begin = replaying->landed[replaying->count - 1]->commit.parent;
+    text_addf(&commits, "%s\n", replaying->reverting->tip);
+    if (begin[0] != '\0')
+        text_addf(&commits, "^%s\n", begin);
+    return differences_each(replaying, "--do-walk", &commits, each, err);
+}
+
 static void path_collect(struct replaying *replaying,
                          const struct difference *difference) {
     struct replay *replay = replaying->replay;
-    const struct landed *by = difference->by;
-    if (by->by_rollback || by->was_out == by->is_out ||
-        revert_replay_path_find(replay, difference->path) != NULL)
+    if (revert_replay_path_find(replay, difference->path) != NULL)
         return;
     struct replay_path *path = arena_alloc(&replay->arena, sizeof *path);
     *path = (struct replay_path){
@@ -302,8 +321,6 @@ static bool change_replay(struct path_merge *merge, struct replay_path *path,
                         &path->changes[to].after, &merged, &result, err))
             return false;
         *ret_clean = result == PATH_CLEAN;
-        path->is_merged |= *ret_clean && !path_entry_same(&merged, now) &&
-                           !path_entry_same(&merged, &path->changes[to].after);
         if (*ret_clean)
             *now = merged;
         if (*ret_clean || to == last)
@@ -336,38 +353,18 @@ static bool path_replay(struct path_merge *merge, struct replay_path *path,
     }
     path->before = path->changes[0].after;
     path->after = now;
+    path->is_new = path_merge_take(merge, now.oid, &path->content);
     return true;
 }
 
-static bool scratch_open(struct replaying *replaying, struct err *err) {
-    const struct revert_start *start = replaying->reverting->start;
-    return git_open(start->git, start->work, replaying->reverting->stop,
-                    &replaying->scratch, err) &&
-           objects_apart_open(&replaying->scratch, "replay", err) &&
-           git_objects_open(&replaying->scratch, &replaying->objects, err);
-}
-
-/* Puts a merged file into the repository. */
-static bool path_store(struct replaying *replaying, struct replay_path *path,
-                       struct err *err) {
-    CLEANUP(text_clear) struct text content = TEXT_INIT;
-    char oid[OID_BYTES];
-    bool found;
-    if (!git_object_read(&replaying->objects, path->after.oid, oid, NULL,
-                         &content, &found, err))
-        return false;
-    if (!found)
-        return err_set(err, ERR_INTERNAL, "a merged file is missing");
-    return objects_apart_write(&replaying->reverting->git, "blob",
-                               text_span(&content), path->after.oid, err);
-}
-
+/* Puts merged files into the repository. */
 static bool paths_store(struct replaying *replaying, struct err *err) {
     for (size_t i = 0; i < replaying->replay->count; i++) {
         struct replay_path *path = replaying->replay->paths[i];
-        if (path->is_merged && S_ISREG(path->after.mode) &&
-            !path_entry_same(&path->after, &path->before) &&
-            !path_store(replaying, path, err))
+        if (path->is_new && !path_entry_same(&path->after, &path->before) &&
+            !objects_apart_write(&replaying->reverting->git, "blob",
+                                 text_span(&path->content), path->after.oid,
+                                 err))
             return false;
     }
     return true;
@@ -390,10 +387,10 @@ static bool paths_replay(struct replaying *replaying, struct err *err) {
     struct reverting *reverting = replaying->reverting;
     struct replay *replay = replaying->replay;
     CLEANUP(text_clear) struct text said = TEXT_INIT;
-    struct path_merge merge = {.git = &replaying->scratch,
-                               .objects = &replaying->objects};
-    if (!scratch_open(replaying, err))
-        return false;
+    CLEANUP(path_merge_clear)
+    struct path_merge merge = {.git = &reverting->git,
+                               .objects = &reverting->trees.objects,
+                               .is_in_memory = true};
     size_t conflicts = 0, step = 0;
     for (size_t i = 0; i < replay->count; i++) {
         CLEANUP(revert_culprits_clear)
@@ -434,10 +431,10 @@ static bool replay_all(struct replaying *replaying, struct err *err) {
     if (replaying->open > 0)
         return true;
     judge(replaying);
-    if (!differences_each(replaying, path_collect, err))
+    if (!turned_each(replaying, path_collect, err))
         return false;
     paths_list(replaying->replay);
-    return differences_each(replaying, change_collect, err) &&
+    return all_each(replaying, change_collect, err) &&
            paths_replay(replaying, err);
 }
 
@@ -453,8 +450,6 @@ bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
         replaying.open++;
     }
     bool ok = replaying.open == 0 || replay_all(&replaying, err);
-    git_pipe_drop(&replaying.objects);
-    git_close(&replaying.scratch);
     free(replaying.landed);
     map_clear(&replaying.by_oid);
     map_clear(&replaying.named);
@@ -462,8 +457,10 @@ bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
 }
 
 void revert_replay_clear(struct replay *replay) {
-    for (size_t i = 0; i < replay->count; i++)
+    for (size_t i = 0; i < replay->count; i++) {
         free(replay->paths[i]->changes);
+        text_clear(&replay->paths[i]->content);
+    }
     map_clear(&replay->by_path);
     arena_clear(&replay->arena);
     *replay = (struct replay){0};

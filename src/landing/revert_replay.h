@@ -24,9 +24,10 @@ struct reverting;
 struct replay_path {
     struct span path;
     struct tree_entry before, after; /* at the tip; replayed */
-    size_t last;    /* index of the step that gives it its final content */
-    bool has_step;  /* a commit that is reverted changed it */
-    bool is_merged; /* the content is new: no commit has it */
+    size_t last;         /* index of the step that gives it its final content */
+    bool has_step;       /* a commit that is reverted changed it */
+    bool is_new;         /* no commit has the content of `after` */
+    struct text content; /* then */
     /* The commit that removed what the members had added, so that the replay
      * agrees with the branch from there on; NULL: there is none. */
     const struct history_commit *remover;

@@ -256,6 +256,7 @@ static bool edits_final(struct reverting *reverting, size_t i,
 static bool edits_make(struct reverting *reverting, size_t i, struct span raw,
                        struct edits *edits, struct taken *taken,
                        struct err *err) {
+    CLEANUP(path_merge_clear)
     struct path_merge merge = {.git = &reverting->git,
                                .objects = &reverting->trees.objects};
     struct span head, path;

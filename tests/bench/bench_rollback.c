@@ -4,7 +4,11 @@
  * alternately; after each the branch is restored (by a rollback of the
  * rollback, or a reset). Each must end with the tree from before the first set.
  *
- *     bench_rollback POINTSMAN */
+ * Then the time to roll back one set under 1,000 later ones that changed the
+ * same file of 3,000 lines, compared with the limit of 10 s and with `git
+ * revert` of its commit. Only the process that reverts is measured.
+ *
+ *     bench_rollback POINTSMAN LAND_PROGRAM */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,7 +16,7 @@
 #include "lib/text.h"
 #include "bench/figure.h"
 
-enum { SETS = 50, ROUNDS = 5 };
+enum { SETS = 50, LATER = 1000, LIMIT_S = 10, ROUNDS = 5 };
 
 /* The functions of the shell scripts. */
 static const char story[] =
@@ -74,15 +78,53 @@ static const char story[] =
     "peer_back() {\n"
     "  is_begun work HEAD\n"
     "  git -C work reset -q --hard $(cat landed)\n"
+    "}\n"
+    "deep_prepare() {\n"
+    "  sum=$(printf C1 | sha256sum | cut -c1-64)\n"
+    "  git init -q --bare -b main deep.git\n"
+    "  awk -v later=$later -v sum=$sum 'BEGIN {\n"
+    "    for (k = 0; k < 3000; k++) line[k] = \"line \" k\n"
+    "    for (i = 0; i <= later + 1; i++) {\n"
+    "      if (i > 0) line[2 * i] = \"set \" i\n"
+    "      said = i == 0 ? \"start\" : \"change\\n\\nCS-Id: C\" i \\\n"
+    "        \"\\nCS-Sum: \" sum \"\\nCS-Class: DC\\n\"\n"
+    "      text = \"\"\n"
+    "      for (k = 0; k < 3000; k++) text = text line[k] \"\\n\"\n"
+    "      printf \"commit refs/heads/main\\ncommitter A <a@localhost> %d \" "
+    "\\\n"
+    "        \"+0000\\ndata %d\\n%s\\nM 100644 inline f\\ndata %d\\n%s\\n\",\n"
+    "        1700000000 + i, length(said), said, length(text), text\n"
+    "    }\n"
+    "  }' | git -C deep.git fast-import --quiet\n"
+    "  git -C deep.git rev-parse main >deep.tip\n"
+    "  git clone -q deep.git deep\n"
+    "}\n"
+    "deep_ours() {\n"
+    "  sum=$(printf C1 | sha256sum | cut -c1-64)\n"
+    "  POINTSMAN_STATUS_FD=3 \"$land\" revert --id R1 --sum x --target main "
+    "\\\n"
+    "    --work \"$PWD/deep.work\" --submitter 'R <r@localhost>' \\\n"
+    "    --git \"$PWD/deep.git\" --branch main --member C1 $sum DC 0 - \\\n"
+    "    3>status >/dev/null\n"
+    "  grep -q '^done ' status\n"
+    "}\n"
+    "deep_peer() {\n"
+    "  git -C deep revert --no-edit HEAD~$later >/dev/null\n"
+    "}\n"
+    "deep_back() {\n"
+    "  [ $(git -C deep.git rev-parse main^{tree}) = \\\n"
+    "    $(git -C deep rev-parse HEAD^{tree}) ]\n"
+    "  git -C deep.git update-ref refs/heads/main $(cat deep.tip)\n"
+    "  git -C deep reset -q --hard $(cat deep.tip)\n"
     "}\n";
 
-static const char *program;
+static const char *program, *land_program;
 
 /* Returns the time that one of the functions takes. */
 static double run_us(const char *function) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
-    text_addf(&script, "program=%s sets=%d\n%s%s\n", program, SETS, story,
-              function);
+    text_addf(&script, "program=%s land=%s sets=%d later=%d\n%s%s\n", program,
+              land_program, SETS, LATER, story, function);
     return bench_shell_us(text_string(&script), function);
 }
 
@@ -100,13 +142,45 @@ static void show(const char *peer, double ours_us, double peer_us,
     figure_print(&figure);
 }
 
+static void show_deep(double ours_us, const char *other, double ratio,
+                      double goal) {
+    struct figure figure = {
+        .what = bench_text("rollback under %d later sets", LATER),
+        .ours = bench_text("%.2f s", ours_us / 1e6),
+        .other = other,
+        .value = ratio,
+        .unit = "",
+        .goal = goal,
+        .at_most = true,
+    };
+    figure_print(&figure);
+}
+
+static void measure_deep(void) {
+    double ours[ROUNDS], peer[ROUNDS];
+    (void)run_us("deep_prepare");
+    for (int i = 0; i < ROUNDS; i++) {
+        ours[i] = run_us("deep_ours");
+        peer[i] = run_us("deep_peer");
+        (void)run_us("deep_back");
+    }
+    double ours_us = bench_median(ours, ROUNDS),
+           peer_us = bench_median(peer, ROUNDS);
+    show_deep(ours_us, bench_text("limit %d s", LIMIT_S),
+              ours_us / (LIMIT_S * 1e6), 1);
+    show_deep(ours_us, bench_text("git revert %.2f s", peer_us / 1e6),
+              ours_us / peer_us, 0);
+}
+
 int main(int argc, char **argv) {
     double ours[ROUNDS], singly[ROUNDS], at_once[ROUNDS];
-    if (argc != 2)
-        bench_die("usage: bench_rollback POINTSMAN");
+    if (argc != 3)
+        bench_die("usage: bench_rollback POINTSMAN LAND_PROGRAM");
     program = realpath(argv[1], NULL);
-    if (program == NULL || chdir(bench_dir()) != 0)
-        bench_die("cannot use '%s'", argv[1]);
+    land_program = realpath(argv[2], NULL);
+    if (program == NULL || land_program == NULL || chdir(bench_dir()) != 0)
+        bench_die("cannot use '%s' or '%s'", argv[1], argv[2]);
+    measure_deep();
     (void)run_us("prepare");
     for (int i = 0; i < ROUNDS; i++) {
         ours[i] = run_us("ours");

@@ -372,7 +372,7 @@ static void log_gits(void) {
        test_dir());
 }
 
-static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
+static void only_changes_that_interleave_are_merged_by_git(void **state) {
     (void)state;
     landing_begin();
     push("for i in a b c d; do seq 9 >$i; done");
@@ -382,19 +382,20 @@ static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
                             .sections = sections,
                             .deleted = {"g"},
                             .files = {{"a", "1\n2\n3\n4\n5\n6\n7\n8\nA\n"},
-                                      {"b", "1\n2\n3\n4\n5\n6\n7\n8\nB\n"},
+                                      {"b", "1\n2\n3\n4\nB\n6\n7\n8\n9\n"},
                                       {"c", "c\n"},
                                       {"d", "d\n"},
                                       {"n", "n\n"}}};
-    push("sed -i s/1/one/ a b; echo d >d; echo m >m");
+    push("sed -i s/1/one/ a; sed -i 's/1/one/; s/9/nine/' b; echo d >d; "
+         "echo m >m");
     log_gits();
     snprintf(path, sizeof path, "%s/bin", test_dir());
     struct outcome outcome = land(&(struct attempt){.set = &set, .path = path});
     assert_landed(&outcome);
     assert_string_equal(changed(), "a b c g n ");
     assert_string_equal(content("a"), "one\n2\n3\n4\n5\n6\n7\n8\nA");
-    assert_string_equal(content("b"), "one\n2\n3\n4\n5\n6\n7\n8\nB");
-    assert_string_equal(sh("grep -c ' merge-file ' gits"), "2");
+    assert_string_equal(content("b"), "one\n2\n3\n4\nB\n6\n7\n8\nnine");
+    assert_string_equal(sh("grep -c ' merge-file ' gits"), "1");
     sh("! grep -e ' hash-object ' -e ' fast-import ' gits");
 }
 
@@ -572,7 +573,7 @@ int main(void) {
         cmocka_unit_test(a_file_added_by_both_must_be_identical),
         cmocka_unit_test(deleting_a_changed_file_is_a_conflict),
         cmocka_unit_test(binary_files_are_not_merged),
-        cmocka_unit_test(only_files_changed_on_both_sides_are_merged_by_git),
+        cmocka_unit_test(only_changes_that_interleave_are_merged_by_git),
         cmocka_unit_test(a_blind_set_lands_if_its_files_are_unchanged),
         cmocka_unit_test(a_blind_set_does_not_overwrite_a_push),
         cmocka_unit_test(a_blind_set_does_not_overwrite_another_set),
