@@ -32,6 +32,12 @@ static bool set_json(struct api_call *call, const struct job *job,
         if (edges[i].kind == EDGE_DEPENDENCY)
             json_span(&json, edges[i].to);
     json_end(&json);
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].kind != EDGE_SUPERSEDES)
+            continue;
+        json_key(&json, "supersedes");
+        json_span(&json, edges[i].to);
+    }
     json_end(&json);
     text_addc(&call->out, '\n');
     return true;

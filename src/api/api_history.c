@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "api/job_json.h"
+#include "core/event_facts.h"
+#include "scheduler/rollback_status.h"
 
 static void line_end(struct api_call *call) {
     text_addc(&call->out, '\n');
@@ -47,6 +49,89 @@ static void history_work(struct api_call *call) {
     }
 }
 
+/* ---- history of a rollback ----------------------------------------------- */
+
+struct events {
+    struct store_event *p;
+    size_t count, cap;
+};
+
+static void event_add(struct events *events, const struct store_event *event) {
+    if (events->count == events->cap) {
+        events->cap = events->cap > 0 ? 2 * events->cap : 64;
+        events->p = mem_grow(events->p, events->cap, sizeof *events->p);
+    }
+    events->p[events->count++] = *event;
+}
+
+/* True if the event of a member is a consequence of this rollback. */
+static bool is_of_rollback(const struct store_event *event, struct span id,
+                           struct arena *arena) {
+    struct event_facts facts;
+    if (event->kind == EVENT_MOVE || event->kind == EVENT_SIGNAL)
+        return span_equal(event->detail, id);
+    return event->kind == EVENT_ROLLED_BACK &&
+           event_facts_parse(event->facts, arena, &facts) &&
+           span_equal(facts.because, id);
+}
+
+/* The job's events after listing->after_seq; those of a member only if they are
+ * a consequence of the rollback `id`. */
+static bool events_collect(struct api_call *call, const struct listing *listing,
+                           uint64_t num, struct span id, struct events *events,
+                           struct err *err) {
+    uint64_t after = listing->after_seq;
+    size_t count = API_PAGE;
+    while (count == API_PAGE) {
+        struct store_event *page;
+        if (!store_events(call->api->options.store, after, num, API_PAGE,
+                          &call->arena, &page, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (num == listing->num ||
+                is_of_rollback(&page[i], id, &call->arena))
+                event_add(events, &page[i]);
+        if (count > 0)
+            after = page[count - 1].seq;
+    }
+    return true;
+}
+
+static int by_seq(const void *a, const void *b) {
+    const struct store_event *x = a, *y = b;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* The events of the rollback and what it did to its members. */
+static bool rollback_history(struct api_call *call,
+                             const struct listing *listing, uint64_t tail,
+                             const struct job *rollback, struct err *err) {
+    struct events events = {0};
+    struct rollback_fated *members;
+    size_t count;
+    bool ok = rollback_status_members(call->api->options.store, rollback,
+                                      &call->arena, &members, &count, err) &&
+              events_collect(call, listing, rollback->num, rollback->id,
+                             &events, err);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = events_collect(call, listing, members[i].job.num, rollback->id,
+                            &events, err);
+    if (ok && events.count > 0)
+        qsort(events.p, events.count, sizeof *events.p, by_seq);
+    size_t begin = tail < events.count ? events.count - (size_t)tail : 0;
+    for (size_t i = begin; ok && i < events.count && i - begin < listing->left;
+         i++) {
+        struct json json;
+        json_open(&json, &call->out);
+        job_event_json(&json, &events.p[i]);
+        line_end(call);
+    }
+    free(events.p);
+    return ok;
+}
+
+/* ---- history of a job ---------------------------------------------------- */
+
 /* The last event before the job's `tail` newest ones. */
 static bool find_tail(struct api_call *call, struct listing *listing,
                       uint64_t tail, struct err *err) {
@@ -85,6 +170,15 @@ void api_history(struct api_call *call) {
         !api_query_u64(call, "tail", UINT64_MAX, &tail) || !api_job(call, &job))
         return;
     listing->num = job.num;
+    if (job_has(&job, JOB_ROLLS_BACK)) {
+        if (!rollback_history(call, listing, tail, &job, &err)) {
+            api_fail(call, &err);
+            return;
+        }
+        api_reply(call, 200, api_lines);
+        api_end(call);
+        return;
+    }
     if (tail != UINT64_MAX && !find_tail(call, listing, tail, &err)) {
         api_fail(call, &err);
         return;

@@ -175,6 +175,23 @@ static void touches_json(struct json *json, const struct job_touch *touches,
     json_end(json);
 }
 
+static void members_json(struct json *json,
+                         const struct rollback_fated *members, size_t count) {
+    json_key(json, "members");
+    json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object(json);
+        json_key(json, "id");
+        json_span(json, members[i].job.id);
+        json_key(json, "state");
+        json_string(json, job_state_word(members[i].job.state));
+        json_key(json, "fate");
+        json_string(json, members[i].fate);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 /* What the job reports and uses now, if a role in this process runs it. */
 static void usage_json(struct api_call *call, struct json *json,
                        const struct job *job) {
@@ -216,7 +233,8 @@ static void used_json(struct json *json, const struct store_attempt *attempts,
     json_i64(json, (int64_t)peak_kib);
 }
 
-/* Everything known about the job; `exit_code` once it has ended. */
+/* Everything known about the job; `exit_code` once it has ended, `members` of a
+ * rollback. */
 void api_job_show(struct api_call *call) {
     static const char *const keys[] = {NULL};
     struct store *store = call->api->options.store;
@@ -224,7 +242,8 @@ void api_job_show(struct api_call *call) {
     struct job_edge *edges;
     struct job_touch *touches;
     struct store_attempt *attempts;
-    size_t edge_count, touch_count, attempt_count;
+    struct rollback_fated *members = NULL;
+    size_t edge_count, touch_count, attempt_count, member_count = 0;
     struct err err = {0};
     int code = 0;
     bool ended;
@@ -238,6 +257,9 @@ void api_job_show(struct api_call *call) {
                        &err) ||
         !store_attempts(store, job.num, &call->arena, &attempts, &attempt_count,
                         &err) ||
+        (job_has(&job, JOB_ROLLS_BACK) &&
+         !rollback_status_members(store, &job, &call->arena, &members,
+                                  &member_count, &err)) ||
         (ended && !job_exit_code(store, &job, &call->arena, &code, &err))) {
         api_fail(call, &err);
         return;
@@ -258,6 +280,8 @@ void api_job_show(struct api_call *call) {
     json_key(&json, "cancel_asked");
     json_bool(&json, job.cancel_asked);
     edges_json(&json, edges, edge_count);
+    if (job_has(&job, JOB_ROLLS_BACK))
+        members_json(&json, members, member_count);
     touches_json(&json, touches, touch_count);
     used_json(&json, attempts, attempt_count);
     usage_json(call, &json, &job);

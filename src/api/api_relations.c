@@ -9,24 +9,18 @@
 #include "core/walk.h"
 #include "api/job_json.h"
 #include "api/neighbours.h"
+#include "scheduler/rollback_status.h"
 
 /* ---- one step ------------------------------------------------------------ */
 
-static void around_clear(struct api_call *call) {
-    neighbours_close(call->state);
-}
-
-static bool relation_json(struct api_call *call, struct span id,
-                          const struct neighbour *neighbour, struct err *err) {
+/* `other`: NULL if it is unknown. `fate`: NULL unless `id` rolls it back. */
+static void relation_line(struct api_call *call, struct span id,
+                          const struct neighbour *neighbour,
+                          const struct job *other, const char *fate) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job other;
-    bool found;
     struct json json;
     char letter[2] = {0};
 
-    if (!store_lookup(call->api->options.store, neighbour->id, &arena, &other,
-                      &found, err))
-        return false;
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "job");
@@ -36,32 +30,71 @@ static bool relation_json(struct api_call *call, struct span id,
     json_key(&json, "id");
     json_span(&json, neighbour->id);
     json_key(&json, "state");
-    if (found) {
-        letter[0] = job_state_letter(other.state);
+    if (other) {
+        letter[0] = job_state_letter(other->state);
         json_string(&json, letter);
         json_key(&json, "what");
-        json_span(&json, job_what(&other, &arena));
+        json_span(&json, job_what(other, &arena));
     } else {
         json_null(&json);
     }
+    if (fate) {
+        json_key(&json, "fate");
+        json_string(&json, fate);
+    }
     json_end(&json);
     text_addc(&call->out, '\n');
+}
+
+static bool relation_json(struct api_call *call, struct span id,
+                          const struct neighbour *neighbour, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job other;
+    bool found;
+    if (!store_lookup(call->api->options.store, neighbour->id, &arena, &other,
+                      &found, err))
+        return false;
+    relation_line(call, id, neighbour, found ? &other : NULL, NULL);
     return true;
 }
 
+/* What a rollback does, or has done, to each member. *ret_any false: it has not
+ * begun. */
+static bool members_json(struct api_call *call, const struct job *rollback,
+                         bool *ret_any, struct err *err) {
+    struct rollback_fated *members;
+    size_t count;
+    if (!rollback_status_members(call->api->options.store, rollback,
+                                 &call->arena, &members, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        relation_line(call, rollback->id,
+                      &(struct neighbour){members[i].job.id, EDGE_ROLLBACK},
+                      &members[i].job, members[i].fate);
+    *ret_any = count > 0;
+    return true;
+}
+
+struct around {
+    struct neighbours neighbours;
+    bool members_shown; /* of a rollback */
+};
+
 /* The base set of a set is always one of its dependencies, too. */
-static bool is_shown(const struct neighbour *neighbour) {
-    return neighbour->kind != EDGE_BASE;
+static bool is_shown(const struct around *around,
+                     const struct neighbour *neighbour) {
+    return neighbour->kind != EDGE_BASE &&
+           (neighbour->kind != EDGE_ROLLBACK || !around->members_shown);
 }
 
 static bool around_step(struct api_call *call, struct err *err) {
-    struct neighbours *around = call->state;
+    struct around *around = call->state;
     struct neighbour one;
     bool found = true;
     for (unsigned rows = 0; found && rows < API_PAGE; rows++) {
-        if (!neighbours_next(around, &one, &found, err) ||
-            (found && is_shown(&one) &&
-             !relation_json(call, around->id, &one, err)))
+        if (!neighbours_next(&around->neighbours, &one, &found, err) ||
+            (found && is_shown(around, &one) &&
+             !relation_json(call, around->neighbours.id, &one, err)))
             return false;
     }
     if (!found)
@@ -69,36 +102,53 @@ static bool around_step(struct api_call *call, struct err *err) {
     return true;
 }
 
+static void around_clear(struct api_call *call) {
+    struct around *around = call->state;
+    neighbours_close(&around->neighbours);
+}
+
 static void around_work(struct api_call *call) {
     api_steps(call, around_step);
 }
 
-static void answer_around(struct api_call *call, const struct job *job,
-                          bool up) {
-    struct neighbours *around = arena_alloc(&call->arena, sizeof(*around));
-    neighbours_open(call->api->options.store, job->num, job->id, up, around);
+static bool answer_around(struct api_call *call, const struct job *job, bool up,
+                          struct err *err) {
+    struct around *around = arena_alloc(&call->arena, sizeof(*around));
+    *around = (struct around){0};
+    if (!up && job_has(job, JOB_ROLLS_BACK) &&
+        !members_json(call, job, &around->members_shown, err))
+        return false;
+    neighbours_open(call->api->options.store, job->num, job->id, up,
+                    &around->neighbours);
     call->state = around;
     call->clear = around_clear;
     call->work = around_work;
+    return true;
 }
 
 /* ---- a tree -------------------------------------------------------------- */
 
-/* The path down to the job that is being sent: each level holds the
- * neighbours that are still to be sent. */
+/* A job whose neighbours are being sent. */
+struct level {
+    struct span id;
+    struct neighbours around; /* of the job, or of a set that it supersedes */
+    unsigned superseded;      /* such sets so far */
+};
+
+/* The path down to the job that is being sent. */
 struct climb {
     bool up; /* towards dependents */
     bool begun;
     struct span root;
     struct walk walk;
-    struct neighbours *levels;
+    struct level *levels;
     size_t depth, cap;
 };
 
 static void climb_clear(struct api_call *call) {
     struct climb *climb = call->state;
     while (climb->depth > 0)
-        neighbours_close(&climb->levels[--climb->depth]);
+        neighbours_close(&climb->levels[--climb->depth].around);
     free(climb->levels);
     walk_clear(&climb->walk);
 }
@@ -138,9 +188,10 @@ static void level_add(struct api_call *call, const struct job *job) {
         climb->levels =
             mem_grow(climb->levels, climb->cap, sizeof(*climb->levels));
     }
-    neighbours_open(call->api->options.store, job->num,
-                    arena_span(&call->arena, job->id), climb->up,
-                    &climb->levels[climb->depth++]);
+    struct level *level = &climb->levels[climb->depth++];
+    *level = (struct level){.id = arena_span(&call->arena, job->id)};
+    neighbours_open(call->api->options.store, job->num, level->id, climb->up,
+                    &level->around);
 }
 
 /* Sends one job, and descends to its neighbours unless it was sent before. */
@@ -158,18 +209,52 @@ static bool visit(struct api_call *call, struct span id, struct err *err) {
     return true;
 }
 
+/* The dependents of a set that this one supersedes depend on this one (O10).
+ * *ret_more false: there is no such set, or no further one. */
+static bool go_on_superseded(struct api_call *call, struct level *level,
+                             bool *ret_more, struct err *err) {
+    enum { CHAIN_MAX = 64 };
+    CLEANUP(arena_clear) struct arena scratch = ARENA_INIT;
+    struct store *store = call->api->options.store;
+    struct job_edge *edges;
+    struct job old;
+    size_t count;
+    *ret_more = false;
+    if (!store_edges_from(store, level->around.num, &scratch, &edges, &count,
+                          err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].kind != EDGE_SUPERSEDES || level->superseded == CHAIN_MAX)
+            continue;
+        if (!store_lookup(store, edges[i].to, &scratch, &old, ret_more, err))
+            return false;
+        if (!*ret_more)
+            continue;
+        level->superseded++;
+        neighbours_close(&level->around);
+        neighbours_open(store, old.num, arena_span(&call->arena, old.id), true,
+                        &level->around);
+        return true;
+    }
+    return true;
+}
+
 /* The next dependency of the deepest level, or up one level. */
 static bool go_on(struct api_call *call, size_t *rows, struct err *err) {
     struct climb *climb = call->state;
-    struct neighbours *level = &climb->levels[climb->depth - 1];
+    struct level *level = &climb->levels[climb->depth - 1];
     struct neighbour one;
-    bool found;
-    size_t before = level->rows;
-    if (!neighbours_next(level, &one, &found, err))
+    bool found, more = false;
+    size_t before = level->around.rows;
+    if (!neighbours_next(&level->around, &one, &found, err))
         return false;
-    *rows += level->rows - before + 1;
+    *rows += level->around.rows - before + 1;
     if (!found) {
-        neighbours_close(level);
+        if (climb->up && !go_on_superseded(call, level, &more, err))
+            return false;
+        if (more)
+            return true;
+        neighbours_close(&level->around);
         climb->depth--;
         return true;
     }
@@ -208,12 +293,15 @@ static void answer_tree(struct api_call *call, const struct job *job, bool up) {
 static void print_relations(struct api_call *call, bool up) {
     static const char *const keys[] = {"tree", NULL};
     struct job job;
+    struct err err = {0};
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    if (api_query_flag(call, "tree"))
+    if (api_query_flag(call, "tree")) {
         answer_tree(call, &job, up);
-    else
-        answer_around(call, &job, up);
+    } else if (!answer_around(call, &job, up, &err)) {
+        api_fail(call, &err);
+        return;
+    }
     api_reply(call, 200, api_lines);
 }
 

@@ -2,7 +2,9 @@
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
+#include "core/reason.h"
 #include "core/report.h"
+#include "scheduler/runner.h"
 
 struct reporting {
     struct api_walk walk;
@@ -16,7 +18,36 @@ static void reporting_clear(struct api_call *call) {
 }
 
 /* The times are those of its processes: an assignment may wait for its start
- * for long. */
+ * for long. If the server died, nobody saw when the process started. */
+static void add_times(const struct store_attempt *attempts, size_t count,
+                      struct report_sample *sample) {
+    for (size_t i = 0; i < count; i++) {
+        const struct store_attempt *attempt = &attempts[i];
+        bool lost =
+            attempt->started.ns == 0 && attempt->ended.ns != 0 &&
+            (attempt->status == TASK_LOST || attempt->status == TASK_DONE);
+        report_sample_attempt(sample,
+                              lost ? attempt->assigned : attempt->started,
+                              lost ? (struct wall){0} : attempt->ended);
+    }
+}
+
+/* Its first process may be running: then its attempt has no times yet. */
+static void add_running(struct api_call *call, const struct job *job,
+                        struct report_sample *sample) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct run_usage usage = {0};
+    if (job->state == STATE_EXECUTING && roles != NULL && roles->usage != NULL)
+        roles->usage(roles->ctx, job->num, &usage);
+    report_sample_attempt(sample, usage.started, (struct wall){0});
+}
+
+/* True if it has rolled something back. */
+static bool is_rollback(const struct job *job) {
+    return job_has(job, JOB_ROLLS_BACK) && job->state == STATE_DONE &&
+           !span_is(job->reason, REASON_RB_NOTHING);
+}
+
 static bool add_job(struct api_call *call, const struct job *job,
                     struct arena *arena, struct err *err) {
     struct reporting *reporting = call->state;
@@ -32,6 +63,8 @@ static bool add_job(struct api_call *call, const struct job *job,
         .run_ms = -1,
         .inverted = !span_equal(job_rank(job), job->key),
         .rolled_back = job->rolled_back_by.len > 0,
+        .rollback = is_rollback(job),
+        .rollback_empty = span_is(job->reason, REASON_RB_EMPTY),
         .owed = job->owed.ns > 0,
         .overdue = job->owed.ns > 0 && job->owed.ns <= api_now(call).ns,
     };
@@ -41,9 +74,8 @@ static bool add_job(struct api_call *call, const struct job *job,
         if (!store_attempts(call->api->options.store, job->num, arena,
                             &attempts, &count, err))
             return false;
-        for (size_t i = 0; i < count; i++)
-            report_sample_attempt(&sample, attempts[i].started,
-                                  attempts[i].ended);
+        add_times(attempts, count, &sample);
+        add_running(call, job, &sample);
     }
     report_add(reporting->report, &sample);
     return true;
@@ -106,6 +138,10 @@ static void group_json(struct api_call *call,
     groups_json(&json, group);
     json_key(&json, "rolled_back");
     json_i64(&json, (int64_t)group->rolled_back);
+    json_key(&json, "rollbacks");
+    json_i64(&json, (int64_t)group->rollbacks);
+    json_key(&json, "rollbacks_empty");
+    json_i64(&json, (int64_t)group->rollbacks_empty);
     json_key(&json, "owed");
     json_i64(&json, (int64_t)group->owed);
     json_key(&json, "overdue");

@@ -73,6 +73,8 @@ static bool member_json(struct api_call *call, const struct tree *tree,
         json_span(&json, tree->decision->members[member->from].node.id);
     json_key(&json, "by_file");
     json_bool(&json, member->by_file);
+    json_key(&json, "by_group");
+    json_bool(&json, node->by_group);
     json_key(&json, "files");
     json_i64(&json, (int64_t)node->files);
     json_key(&json, "rolled_back_by");
@@ -110,6 +112,41 @@ static bool tree_json(struct api_call *call, const struct tree *tree,
     return true;
 }
 
+/* Below the rollback that had rolled it back, if that is a member. */
+static unsigned depth_of(const struct rollback_plan *plan, struct span of) {
+    for (size_t i = 0; i < plan->decision.count; i++)
+        if (span_equal(plan->decision.members[i].node.id, of))
+            return plan->decision.members[i].depth + 1;
+    return 1;
+}
+
+static void return_json(struct api_call *call, const struct rollback_plan *plan,
+                        const struct rollback_return *back) {
+    char letter[2] = {job_state_letter(back->job.state), '\0'};
+    struct json json;
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "id");
+    json_span(&json, back->job.id);
+    json_key(&json, "kind");
+    json_string(&json, job_kind_word(back->job.kind));
+    json_key(&json, "class");
+    json_string(&json, job_class_word(back->job.job_class));
+    json_key(&json, "state");
+    json_string(&json, letter);
+    json_key(&json, "fate");
+    json_string(&json, "restore");
+    json_key(&json, "depth");
+    json_i64(&json, depth_of(plan, back->of));
+    json_key(&json, "because_of");
+    json_span(&json, back->of);
+    json_key(&json, "rolled_back_by");
+    json_span(&json, back->of);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
 static void summary_json(struct api_call *call,
                          const struct rollback_plan *plan) {
     const struct rollback_decision *decision = &plan->decision;
@@ -131,6 +168,8 @@ static void summary_json(struct api_call *call,
     json_i64(&json, (int64_t)decision->abandons);
     json_key(&json, "stops");
     json_i64(&json, (int64_t)decision->stops);
+    json_key(&json, "restores");
+    json_i64(&json, (int64_t)plan->return_count);
     json_key(&json, "files");
     json_i64(&json, (int64_t)decision->files);
     json_end(&json);
@@ -185,7 +224,8 @@ bool api_rollback_plan(struct api_call *call, struct rollback_plan *ret_plan) {
     return false;
 }
 
-/* A summary, then one line per member. */
+/* A summary, one line per member, and one line per set that would be in effect
+ * again. */
 void api_rollback(struct api_call *call) {
     struct rollback_plan plan;
     struct tree tree;
@@ -197,6 +237,8 @@ void api_rollback(struct api_call *call) {
     summary_json(call, &plan);
     tree_make(&plan.decision, &call->arena, &tree);
     bool ok = tree_json(call, &tree, &err);
+    for (size_t i = 0; ok && i < plan.return_count; i++)
+        return_json(call, &plan, &plan.returns[i]);
     rollback_plan_clear(&plan);
     if (ok)
         api_end(call);

@@ -146,7 +146,17 @@ static void reason_json(struct api_call *call, const struct job *job,
     text_addc(&call->out, '\n');
 }
 
-/* When it may start, if past runs allow an estimate. */
+/* Past runs allow an estimate only if nothing but other sets holds it back. A
+ * rollback does not wait in line. */
+static bool can_estimate(const struct job *job, const struct why *why) {
+    bool can = job_has(job, JOB_LANDS) && !job_has(job, JOB_ROLLS_BACK) &&
+               job->holds == 0;
+    for (size_t i = 0; i < why->count; i++)
+        can = can && !why->reasons[i].is_open_ended;
+    return can;
+}
+
+/* When it may start. */
 static bool why_estimate(struct api_call *call, const struct job *job,
                          struct why *why) {
     struct estimate estimate;
@@ -194,8 +204,7 @@ void api_why(struct api_call *call) {
         return;
     }
     why.cap = why.count;
-    if (waits && job_has(&job, JOB_LANDS) && job.holds == 0 &&
-        !why_estimate(call, &job, &why))
+    if (waits && can_estimate(&job, &why) && !why_estimate(call, &job, &why))
         return;
     if (why.count == 0) {
         one = waits ? (struct scheduler_reason){

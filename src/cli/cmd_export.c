@@ -28,6 +28,13 @@ struct pairs {
 struct side {
     struct span target;
     struct pairs depends, supports;
+    struct map successors; /* id of a superseded set -> struct successor */
+};
+
+/* A set that supersedes another one. */
+struct successor {
+    struct span id;
+    struct successor *next; /* supersedes the same set */
 };
 
 struct export {
@@ -54,6 +61,14 @@ static struct side *side_of(struct export *export, struct span target) {
     side->target = arena_span(&export->arena, target);
     map_put(&export->targets, side->target, side);
     return side;
+}
+
+static void successor_add(struct export *export, struct side *side,
+                          struct span old, struct span id) {
+    struct successor *successor =
+        arena_alloc(&export->arena, sizeof(*successor));
+    *successor = (struct successor){id, map_get(&side->successors, old)};
+    (void)map_put(&side->successors, old, successor);
 }
 
 static bool take_line(void *ctx, struct span line) {
@@ -83,11 +98,25 @@ static bool take_line(void *ctx, struct span line) {
     while (json_next(list, &cursor, &scratch, NULL, &item)) {
         if (!json_get_string(item, &scratch, &other))
             continue;
-        other = arena_span(&export->arena, other);
-        pair_add(&side->depends, id, other);
-        pair_add(&side->supports, other, id);
+        pair_add(&side->depends, id, arena_span(&export->arena, other));
     }
+    if (json_member(object, "supersedes", &value) &&
+        json_get_string(value, &scratch, &other))
+        successor_add(export, side, arena_span(&export->arena, other), id);
     return true;
+}
+
+/* A set that depends on a superseded one depends on its successors, too. The
+ * pairs that are added are visited themselves: successors have successors. */
+static void follow_successors(struct side *side) {
+    for (size_t i = 0; i < side->depends.count; i++) {
+        const struct pair pair = side->depends.p[i];
+        const struct successor *successor =
+            map_get(&side->successors, pair.value);
+        pair_add(&side->supports, pair.value, pair.key);
+        for (; successor; successor = successor->next)
+            pair_add(&side->depends, pair.key, successor->id);
+    }
 }
 
 /* Pairs with the same key keep their order. */
@@ -106,6 +135,8 @@ static void add_records(struct cdb *cdb, char letter, struct pairs *pairs) {
     for (size_t i = 0; i < pairs->count; i++) {
         bool last = i + 1 == pairs->count ||
                     !span_equal(pairs->p[i].key, pairs->p[i + 1].key);
+        if (!last && span_equal(pairs->p[i].value, pairs->p[i + 1].value))
+            continue;
         if (values.len > 0)
             text_addc(&values, '\n');
         text_addspan(&values, pairs->p[i].value);
@@ -159,6 +190,7 @@ static bool write_side(struct side *side, const char *dir, struct err *err) {
     struct cdb cdb;
     if (!make_place(dir, side->target, &path, err))
         return false;
+    follow_successors(side);
     CLEANUP(fd_close)
     int fd = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -198,6 +230,7 @@ static void export_clear(struct export *export) {
         struct side *side = value;
         free(side->depends.p);
         free(side->supports.p);
+        map_clear(&side->successors);
     }
     map_clear(&export->targets);
     arena_clear(&export->arena);

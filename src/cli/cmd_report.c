@@ -7,9 +7,9 @@
 #include <inttypes.h>
 
 static const char *const titles[] = {
-    "DAY",     "CLASS",   "TARGET",     "JOBS",     "SUBMITTED", "IN PROGRESS",
-    "APPLIED", "FAILED",  "TERMINATED", "BACK",     "OWED",      "WAIT p50",
-    "p95",     "RUN p50", "p95",        "INVERTED", "FAILURES"};
+    "DAY",      "CLASS",  "TARGET",     "JOBS", "SUBMITTED", "IN PROGRESS",
+    "APPLIED",  "FAILED", "TERMINATED", "BACK", "ROLLBACKS", "OWED",
+    "WAIT p50", "p95",    "RUN p50",    "p95",  "INVERTED",  "FAILURES"};
 static struct table table;
 
 static const char *count_of(struct span line, const char *key,
@@ -32,12 +32,14 @@ static const char *time_of(struct span line, const char *key,
 }
 
 /* "2", "2, 1 overdue" */
-static const char *owed_of(struct span line, struct arena *arena) {
-    int64_t overdue = call_line_number(line, "overdue");
-    const char *owed = count_of(line, "owed", arena);
-    return overdue == 0
-               ? owed
-               : arena_printf(arena, "%s, %" PRId64 " overdue", owed, overdue);
+static const char *count_with(struct span line, const char *key,
+                              const char *part, const char *word,
+                              struct arena *arena) {
+    int64_t number = call_line_number(line, part);
+    const char *count = count_of(line, key, arena);
+    return number == 0
+               ? count
+               : arena_printf(arena, "%s, %" PRId64 " %s", count, number, word);
 }
 
 /* By the groups of states (core/life.def). */
@@ -76,7 +78,11 @@ static void row(struct span line, struct arena *arena) {
     table_cell(&table, count_of(line, "jobs", arena), CONSOLE_PLAIN);
     groups_of(line, arena);
     table_cell(&table, count_of(line, "rolled_back", arena), CONSOLE_PLAIN);
-    table_cell(&table, owed_of(line, arena), CONSOLE_PLAIN);
+    table_cell(&table,
+               count_with(line, "rollbacks", "rollbacks_empty", "empty", arena),
+               CONSOLE_PLAIN);
+    table_cell(&table, count_with(line, "owed", "overdue", "overdue", arena),
+               CONSOLE_PLAIN);
     for (size_t i = 0; i < COUNT(times); i++)
         table_cell(&table, time_of(line, times[i], arena), CONSOLE_PLAIN);
     table_cell(&table, count_of(line, "inversions", arena), CONSOLE_PLAIN);
@@ -109,8 +115,9 @@ static const char *const csv_groups[][2] = {{"submitted", "submitted"},
                                             {"failed", "failed"},
                                             {"terminated", "terminated"}};
 static const char *const csv_figures[] = {
-    "rolled_back", "owed",       "overdue",    "wait_p50_ms",
-    "wait_p95_ms", "run_p50_ms", "run_p95_ms", "inversions"};
+    "rolled_back", "rollbacks",   "rollbacks_empty", "owed",
+    "overdue",     "wait_p50_ms", "wait_p95_ms",     "run_p50_ms",
+    "run_p95_ms",  "inversions"};
 
 static void csv_head(void) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;

@@ -129,6 +129,8 @@ static const char *fate_text(struct span line, struct arena *arena) {
         return "is stopped and abandoned";
     if (strcmp(fate, "stays") == 0)
         return "is unchanged";
+    if (strcmp(fate, "restore") == 0)
+        return "is restored";
     return by[0] != '\0' ? arena_printf(arena, "is rolled back by %s", by)
                          : "needs nothing";
 }
@@ -142,7 +144,9 @@ static void show_member(struct span line, struct arena *arena) {
                          call_line_text(line, "id", arena),
                          state == STATE_NONE ? letter : job_state_word(state),
                          fate_text(line, arena),
-                         call_line_flag(line, "by_file") ? " (same file)" : "");
+                         call_line_flag(line, "by_file")    ? " (same file)"
+                         : call_line_flag(line, "by_group") ? " (same group)"
+                                                            : "");
 }
 
 /* {"merges":"clean","detail":""}, or why they fail, as the line after the
@@ -177,6 +181,7 @@ static void show_merges(struct call *call, const struct merges *merges) {
 
 static void show(struct call *call, const struct preview *preview) {
     struct arena *arena = &call->arena;
+    int64_t restores = call_line_number(preview->summary, "restores");
     if (call_has(call, "json")) {
         (void)console_printf("%s\n", arena_string(arena, preview->summary));
         for (size_t i = 0; i < preview->count; i++)
@@ -186,15 +191,24 @@ static void show(struct call *call, const struct preview *preview) {
     }
     for (size_t i = 0; i < preview->count; i++)
         show_member(preview->lines[i], arena);
-    (void)console_printf("%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
-                         " stopped, %" PRId64 " files\n",
-                         call_line_number(preview->summary, "reverts"),
-                         call_line_number(preview->summary, "abandons"),
-                         call_line_number(preview->summary, "stops"),
-                         call_line_number(preview->summary, "files"));
+    (void)console_printf(
+        "%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
+        " stopped, %s%" PRId64 " files\n",
+        call_line_number(preview->summary, "reverts"),
+        call_line_number(preview->summary, "abandons"),
+        call_line_number(preview->summary, "stops"),
+        restores == 0 ? ""
+                      : arena_printf(arena, "%" PRId64 " restored, ", restores),
+        call_line_number(preview->summary, "files"));
 }
 
 /* ---- the deed ------------------------------------------------------------ */
+
+/* All of it is rolled back already: the rollback succeeds and does nothing. */
+static bool is_nothing(struct call *call, const struct preview *preview) {
+    return strcmp(call_line_text(preview->summary, "verdict", &call->arena),
+                  rollback_verdict_reason(ROLLBACK_NOTHING)) == 0;
+}
 
 static bool verdict_is_good(struct call *call, const struct preview *preview,
                             struct err *err) {
@@ -202,7 +216,7 @@ static bool verdict_is_good(struct call *call, const struct preview *preview,
         call_line_text(preview->summary, "verdict", &call->arena);
     const char *detail =
         call_line_text(preview->summary, "detail", &call->arena);
-    if (strcmp(verdict, "go") == 0)
+    if (strcmp(verdict, "go") == 0 || is_nothing(call, preview))
         return true;
     return err_set(err,
                    strcmp(verdict, rollback_verdict_reason(ROLLBACK_UNKNOWN)) ==
@@ -273,11 +287,29 @@ static int only_preview(struct call *call, struct client *client,
     show(call, preview);
     if (!verdict_is_good(call, preview, err))
         return console_error(err);
+    if (is_nothing(call, preview) && !call_has(call, "json"))
+        (void)console_printf(
+            "%s\n", call_line_text(preview->summary, "detail", &call->arena));
     if (!try_merges(call, client, preview, ids, &merges, err))
         return console_error(err);
     if (merges.tried)
         show_merges(call, &merges);
     return console_finish(merges.tried && !merges.clean ? 1 : 0);
+}
+
+/* What the rollback is about to do: it may still fail, or wait for an
+ * approval. */
+static void say_queued(struct call *call, const struct preview *preview,
+                       const char *id) {
+    if (is_nothing(call, preview))
+        console_note("rollback %s is queued: %s", id,
+                     call_line_text(preview->summary, "detail", &call->arena));
+    else
+        console_note("rollback %s is queued: %" PRId64 " to revert, %" PRId64
+                     " to abandon, %" PRId64 " to stop",
+                     id, call_line_number(preview->summary, "reverts"),
+                     call_line_number(preview->summary, "abandons"),
+                     call_line_number(preview->summary, "stops"));
 }
 
 int cmd_rollback(struct call *call) {
@@ -300,11 +332,7 @@ int cmd_rollback(struct call *call) {
         status = console_error(&err);
     } else {
         (void)console_printf("%s\n", result.id);
-        console_note("rollback %s is queued: %" PRId64 " to revert, %" PRId64
-                     " to abandon, %" PRId64 " to stop",
-                     result.id, call_line_number(preview.summary, "reverts"),
-                     call_line_number(preview.summary, "abandons"),
-                     call_line_number(preview.summary, "stops"));
+        say_queued(call, &preview, result.id);
         status = console_finish(0);
     }
     pack_result_clear(&result);

@@ -183,6 +183,11 @@ static void show_relations(struct span line, struct arena *arena) {
             show_pair(arena_string(arena, relation), arena_string(arena, id));
         }
     cursor = 0;
+    if (json_member(object, "members", &list))
+        while (json_next(list, &cursor, arena, NULL, &item))
+            show_pair(call_line_text(item.raw, "fate", arena),
+                      call_line_text(item.raw, "id", arena));
+    cursor = 0;
     if (json_member(object, "touches", &list))
         while (json_next(list, &cursor, arena, NULL, &item)) {
             struct span path = {0};
@@ -337,10 +342,13 @@ int cmd_why(struct call *call) {
 static void show_relation(struct span line, struct arena *arena) {
     const char *state = call_line_text(line, "state", arena);
 
-    (void)console_printf("%-11s %s  %s  %s\n",
+    const char *fate = call_line_text(line, "fate", arena);
+
+    (void)console_printf("%-11s %s  %s%s%s  %s\n",
                          call_line_text(line, "relation", arena),
                          call_line_text(line, "id", arena),
                          state[0] == '\0' ? "unknown" : state_word(state),
+                         fate[0] == '\0' ? "" : ", ", fate,
                          call_line_printable(line, "what", arena));
 }
 

@@ -21,6 +21,8 @@
 #define REASON_RETURNED "returned"   /* its worker gave it back */
 #define REASON_OPERATOR "operator"   /* somebody cancelled it */
 #define REASON_ROLLBACK "rollback"
+#define REASON_RB_NOTHING "rb-nothing" /* all of it was rolled back already */
+#define REASON_RB_EMPTY "rb-empty"     /* done; nothing was left of a member */
 
 /* ---- other events ------------------------------------------------------- */
 
@@ -29,7 +31,9 @@
 #define REASON_REINSTATED "reinstated"
 /* EVENT_CANCEL */
 #define REASON_ASKED "asked"
-#define REASON_KILL "kill" /* end it without grace */
+#define REASON_KILL "kill" /* end it without grace; also of EVENT_SIGNAL */
+/* EVENT_SIGNAL */
+#define REASON_HUP "hup"
 
 /* ---- causes of jobs ----------------------------------------------------- */
 

@@ -133,6 +133,8 @@ void report_add(struct report *report, const struct report_sample *sample) {
     bucket->group.jobs++;
     bucket->group.count[sample->state]++;
     bucket->group.rolled_back += sample->rolled_back;
+    bucket->group.rollbacks += sample->rollback;
+    bucket->group.rollbacks_empty += sample->rollback_empty;
     bucket->group.inverted += sample->inverted;
     bucket->group.owed += sample->owed;
     bucket->group.overdue += sample->overdue;

@@ -27,6 +27,8 @@ struct report_sample {
     struct wall ended;  /* when that was */
     bool inverted;      /* a more urgent job waited for it (O14) */
     bool rolled_back;
+    bool rollback, rollback_empty; /* it rolled others back; nothing was left
+                                      of one of them */
     bool owed, overdue; /* its approval is owed, overdue (core/job.h) */
 };
 
@@ -39,6 +41,7 @@ struct report_group {
     struct span day; /* "2026-07-31", UTC; empty unless asked for */
     struct span job_class, target;
     size_t jobs, rolled_back, inverted, owed, overdue;
+    size_t rollbacks, rollbacks_empty;
     size_t count[JOB_STATES];
     int64_t wait_p50_ms, wait_p95_ms, run_p50_ms, run_p95_ms; /* -1: none */
     const struct report_failure *failures; /* most frequent first */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/reason.h"
 #include "core/walk.h"
 
 struct rollback {
@@ -271,7 +272,7 @@ const char *rollback_fate_word(enum rollback_fate fate) {
 const char *rollback_verdict_reason(enum rollback_verdict verdict) {
     static const char *const words[] = {
         [ROLLBACK_GO] = "",
-        [ROLLBACK_NOTHING] = "rb-nothing",
+        [ROLLBACK_NOTHING] = REASON_RB_NOTHING,
         [ROLLBACK_UNKNOWN] = "rb-unknown",
         [ROLLBACK_TARGET] = "rb-target",
         [ROLLBACK_TOO_LARGE] = "rb-too-large",

@@ -47,14 +47,16 @@ struct rollback_node {
                              before */
     struct span target;
     struct span rolled_back_by; /* empty: it is in effect */
-    size_t files;               /* number of paths it touches */
-    uint64_t state_seq;         /* for a D set: when it landed */
+    bool by_group;      /* it landed in one group with the job asked about */
+    size_t files;       /* number of paths it touches */
+    uint64_t state_seq; /* for a D set: when it landed */
 };
 
 enum rollback_question_kind {
     ROLLBACK_ASK_PRIMARY,    /* the job with this id: one node, or none */
     ROLLBACK_ASK_DEPENDENTS, /* jobs that depend on it, also through a set that
-                                it supersedes */
+                                it supersedes, and those that landed together
+                                with it */
     ROLLBACK_ASK_LATER       /* D sets on its target that landed after it and
                                 touch one of its paths */
 };
@@ -138,14 +140,32 @@ enum rollback_phase {
 const char *rollback_phase_word(enum rollback_phase phase);
 bool rollback_phase_parse(struct span word, enum rollback_phase *ret_phase);
 
+/* The effect on a set that was done; known once the rollback is over. */
+enum rollback_outcome {
+    ROLLBACK_UNTOUCHED,
+    ROLLBACK_REVERTED, /* rolled back, and restored if this rollback is rolled
+                          back itself */
+    ROLLBACK_RESTORED, /* in effect again: it was a member of a rollback that
+                          this one rolls back */
+    ROLLBACK_AGAIN     /* rolled back by an earlier rollback, which is in effect
+                          again */
+};
+
 struct rollback_entry {
     uint64_t num;
     enum job_state was; /* Q S P: abandoned by this rollback; X: it was running;
                            D */
-    bool reverted;      /* once over: this rollback has rolled it back */
+    enum rollback_outcome outcome;
 };
 
-/* Appends one line per entry: "NUM WAS" or "NUM WAS reverted". */
+/* What the rollback does, or has done, to the member, for people: "revert",
+ * "abandon" and "stop" are still to come; "reverted", "abandoned", "restored",
+ * "reverted again" and "unchanged" have happened. `state`: its present one. */
+const char *rollback_entry_fate(const struct rollback_entry *entry,
+                                enum rollback_phase phase,
+                                enum job_state state);
+/* Appends one line per entry: "NUM WAS" or "NUM WAS OUTCOME", in which OUTCOME
+ * is reverted, restored or again. */
 void rollback_entry_format(const struct rollback_entry *entry,
                            struct text *out);
 /* False: the text does not consist of such lines. */

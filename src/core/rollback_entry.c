@@ -8,6 +8,13 @@ static const char *const phases[] = {
     [ROLLBACK_UNDONE] = "undone",
 };
 
+static const char *const outcomes[] = {
+    [ROLLBACK_UNTOUCHED] = "",
+    [ROLLBACK_REVERTED] = "reverted",
+    [ROLLBACK_RESTORED] = "restored",
+    [ROLLBACK_AGAIN] = "again",
+};
+
 const char *rollback_phase_word(enum rollback_phase phase) {
     return phases[phase];
 }
@@ -24,19 +31,31 @@ bool rollback_phase_parse(struct span word, enum rollback_phase *ret_phase) {
 
 void rollback_entry_format(const struct rollback_entry *entry,
                            struct text *out) {
-    text_addf(out, "%llu %c%s\n", (unsigned long long)entry->num,
-              job_state_letter(entry->was), entry->reverted ? " reverted" : "");
+    text_addf(out, "%llu %c%s%s\n", (unsigned long long)entry->num,
+              job_state_letter(entry->was),
+              entry->outcome == ROLLBACK_UNTOUCHED ? "" : " ",
+              outcomes[entry->outcome]);
+}
+
+static bool outcome_parse(struct span word, enum rollback_outcome *ret) {
+    for (size_t i = ROLLBACK_REVERTED; i < COUNT(outcomes); i++) {
+        if (span_is(word, outcomes[i])) {
+            *ret = (enum rollback_outcome)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool entry_parse(struct span line, struct rollback_entry *ret_entry) {
-    struct span num, was, rest = {NULL, 0};
+    struct span num, was, word;
     bool more = span_cut(&line, ' ', &num) && span_cut(&line, ' ', &was);
     *ret_entry = (struct rollback_entry){0};
     if (!more || !span_u64(num, &ret_entry->num) || was.len != 1 ||
         !job_state_of_letter(was.p[0], &ret_entry->was))
         return false;
-    ret_entry->reverted = span_cut(&line, ' ', &rest);
-    return !ret_entry->reverted || (span_is(rest, "reverted") && !line.p);
+    return !span_cut(&line, ' ', &word) ||
+           (outcome_parse(word, &ret_entry->outcome) && !line.p);
 }
 
 bool rollback_entries_parse(struct span text, struct arena *arena,
@@ -52,4 +71,32 @@ bool rollback_entries_parse(struct span text, struct arena *arena,
         if (!entry_parse(line, &(*ret_entries)[(*ret_count)++]))
             return false;
     return text.len == 0;
+}
+
+static const char *fate_to_come(enum job_state was, enum job_state state) {
+    if (state == STATE_ABANDONED)
+        return "abandoned";
+    if (was == STATE_DONE || state == STATE_DONE)
+        return rollback_fate_word(ROLLBACK_REVERT);
+    return rollback_fate_word(was == STATE_EXECUTING ? ROLLBACK_STOP
+                                                     : ROLLBACK_ABANDON);
+}
+
+const char *rollback_entry_fate(const struct rollback_entry *entry,
+                                enum rollback_phase phase,
+                                enum job_state state) {
+    switch (phase) {
+    case ROLLBACK_STOPPING:
+    case ROLLBACK_REVERTING:
+        return fate_to_come(entry->was, state);
+    case ROLLBACK_UNDONE:
+        return "unchanged";
+    case ROLLBACK_OVER:
+        break;
+    }
+    if (entry->outcome == ROLLBACK_AGAIN)
+        return "reverted again";
+    if (entry->outcome != ROLLBACK_UNTOUCHED)
+        return outcomes[entry->outcome];
+    return entry->was == STATE_DONE ? "unchanged" : "abandoned";
 }

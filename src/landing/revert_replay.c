@@ -1,9 +1,7 @@
 #include "landing/revert_replay.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "landing/objects_apart.h"
 #include "landing/path_merge.h"

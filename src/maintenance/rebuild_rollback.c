@@ -56,7 +56,16 @@ struct plan {
     struct wall begun;
 };
 
-/* A set's part in the rollback: reverted by it, or abandoned. */
+static enum rollback_outcome outcome_of(const struct event_facts *facts,
+                                        struct span rb) {
+    if (span_equal(facts->rollback, rb))
+        return ROLLBACK_REVERTED;
+    if (!span_equal(facts->because, rb))
+        return ROLLBACK_UNTOUCHED;
+    return facts->rollback.len == 0 ? ROLLBACK_RESTORED : ROLLBACK_AGAIN;
+}
+
+/* A set's part in the rollback: reverted or restored by it, or abandoned. */
 static bool find_part(const struct found_set *set, struct span rb,
                       struct arena *arena, struct rollback_entry *ret_entry) {
     bool has_part = set->taken_by.len > 0 && span_equal(set->taken_by, rb);
@@ -64,19 +73,20 @@ static bool find_part(const struct found_set *set, struct span rb,
     for (size_t i = 0; i < set->log.count; i++) {
         const struct store_event *event = &set->log.events[i];
         struct event_facts facts = facts_of(event, arena);
-        bool is_it = facts.rollback.len > 0 && span_equal(facts.rollback, rb);
-        bool taken =
-            is_it && event->kind == EVENT_MOVE && event->to == STATE_ABANDONED;
-        bool out = is_it && event->kind == EVENT_ROLLED_BACK;
-        if (!taken && !out)
+        enum rollback_outcome outcome = outcome_of(&facts, rb);
+        bool taken = outcome != ROLLBACK_UNTOUCHED &&
+                     event->kind == EVENT_MOVE && event->to == STATE_ABANDONED;
+        bool turned =
+            outcome != ROLLBACK_UNTOUCHED && event->kind == EVENT_ROLLED_BACK;
+        if (!taken && !turned)
             continue;
         has_part = true;
-        ret_entry->was = out ? STATE_DONE : event->from;
-        ret_entry->reverted = out;
+        ret_entry->was = turned ? STATE_DONE : event->from;
+        ret_entry->outcome = turned ? outcome : ROLLBACK_UNTOUCHED;
     }
     /* It may have been restored since. */
-    return has_part &&
-           (ret_entry->reverted || set->record.job.state == STATE_ABANDONED);
+    return has_part && (ret_entry->outcome != ROLLBACK_UNTOUCHED ||
+                        set->record.job.state == STATE_ABANDONED);
 }
 
 static void read_parts(const struct rebuild *rebuild, struct plan *plan,
@@ -111,7 +121,7 @@ static bool plan_again(struct rebuild *rebuild, struct plan *plan,
     struct rollback_plan found;
     struct job rb;
     for (size_t i = 0; i < plan->count; i++)
-        plan->entries[i].reverted = false;
+        plan->entries[i].outcome = ROLLBACK_UNTOUCHED;
     if (!store_job(base->store, plan->rb->num, arena, &rb, err))
         return false;
     bool ok = rollback_plan_make(base->store, &rb, &limits, plan->entries,

@@ -69,8 +69,9 @@ static bool read_members(struct builder *builder, const struct job *rb,
     *ret_sets =
         arena_alloc(arena, (count + 1) * sizeof(struct rollback_effect *));
     for (size_t i = 0; i < count; i++)
-        if (entries[i].reverted && !look_at(builder, entries[i].num,
-                                            &(*ret_sets)[(*ret_count)++], err))
+        if (entries[i].outcome == ROLLBACK_REVERTED &&
+            !look_at(builder, entries[i].num, &(*ret_sets)[(*ret_count)++],
+                     err))
             return false;
     return true;
 }

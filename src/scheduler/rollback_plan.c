@@ -164,6 +164,79 @@ static bool answer_changed(struct asking *asking, uint64_t num,
     return true;
 }
 
+/* When the landing of a set began; 0: unknown. All sets of a group begin in one
+ * batch. */
+static bool landing_begun(struct asking *asking, uint64_t num,
+                          struct wall *ret_begun, struct err *err) {
+    enum { PAGE_EVENTS = 250 };
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    uint64_t after = 0;
+    size_t count = PAGE_EVENTS;
+    *ret_begun = (struct wall){0};
+    while (count == PAGE_EVENTS) {
+        struct store_event *events;
+        if (!store_events(asking->store, after, num, PAGE_EVENTS, &arena,
+                          &events, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            after = events[i].seq;
+            if (events[i].kind == EVENT_MOVE && events[i].to == STATE_EXECUTING)
+                *ret_begun = events[i].at;
+        }
+    }
+    return true;
+}
+
+static bool is_in_effect(const struct job *job) {
+    return job->state == STATE_DONE && job->rolled_back_by.len == 0;
+}
+
+static bool add_group(struct asking *asking, const struct job *job,
+                      struct span group, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    struct wall begun, other_begun;
+    size_t count;
+    if (!landing_begun(asking, job->num, &begun, err) ||
+        !store_edges_to(asking->store, group, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && begun.ns != 0; i++) {
+        struct job other;
+        if (edges[i].kind != EDGE_GROUP ||
+            rollback_knows(asking->plan->rollback, edges[i].num))
+            continue;
+        if (!store_job(asking->store, edges[i].num, &arena, &other, err) ||
+            !landing_begun(asking, other.num, &other_begun, err))
+            return false;
+        if (!is_in_effect(&other) || other_begun.ns != begun.ns ||
+            !span_equal(other.target, job->target))
+            continue;
+        if (!node_add(asking, &other, err))
+            return false;
+        asking->nodes[asking->count - 1].by_group = true;
+    }
+    return true;
+}
+
+/* Sets that landed together are rolled back together. */
+static bool answer_group(struct asking *asking, uint64_t num, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    struct job job;
+    size_t count;
+    if (!store_job(asking->store, num, &arena, &job, err))
+        return false;
+    if (!job_has(&job, JOB_LANDS) || !is_in_effect(&job))
+        return true;
+    if (!store_edges_from(asking->store, num, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_GROUP &&
+            !add_group(asking, &job, edges[i].to, err))
+            return false;
+    return true;
+}
+
 static bool landed_later(const struct job *job, const struct job *than) {
     return job_has(job, JOB_LANDS) && job->state == STATE_DONE &&
            job->rolled_back_by.len == 0 && job->state_seq > than->state_seq &&
@@ -202,7 +275,8 @@ static bool answer(struct asking *asking,
         return answer_primary(asking, question->id, err);
     case ROLLBACK_ASK_DEPENDENTS:
         return answer_dependents(asking, question->id, question->num, 0, err) &&
-               answer_changed(asking, question->num, err);
+               answer_changed(asking, question->num, err) &&
+               answer_group(asking, question->num, err);
     case ROLLBACK_ASK_LATER:
         return answer_later(asking, question->num, err);
     }
@@ -276,10 +350,18 @@ static bool check_returns(struct asking *asking, struct err *err) {
     if (!rollback_effects_make(asking->store, SPAN("this one"), nums, count,
                                &effects, err))
         return false;
-    for (size_t i = 0; i < effects.count; i++)
-        if (effects.changed[i]->now.len == 0 &&
-            !check_needs(asking, &effects, effects.changed[i], err))
+    plan->returns =
+        arena_alloc(&plan->arena, (effects.count + 1) * sizeof(*plan->returns));
+    for (size_t i = 0; i < effects.count; i++) {
+        const struct rollback_effect *effect = effects.changed[i];
+        if (effect->now.len > 0)
+            continue;
+        struct rollback_return *back = &plan->returns[plan->return_count++];
+        job_copy(&plan->arena, &effect->job, &back->job);
+        back->of = arena_span(&plan->arena, effect->was);
+        if (!check_needs(asking, &effects, effect, err))
             return false;
+    }
     rollback_decide(plan->rollback, &plan->arena, &plan->decision);
     return true;
 }
@@ -363,8 +445,7 @@ bool rollback_plan_make(struct store *store, const struct job *rb,
                         struct rollback_plan *ret_rollback_plan,
                         struct err *err) {
     *ret_rollback_plan = (struct rollback_plan){
-        .request = {.sets_max = limits->sets_max,
-                    .files = limits->files},
+        .request = {.sets_max = limits->sets_max, .files = limits->files},
     };
     ret_rollback_plan->request.id =
         arena_span(&ret_rollback_plan->arena, rb->id);
@@ -397,22 +478,47 @@ bool rollback_plan_preview(struct store *store, const struct span *ids,
 
 /* ---- marks --------------------------------------------------------------- */
 
+static struct rollback_entry *entry_get(struct rollback_entry *entries,
+                                        size_t *count, uint64_t num) {
+    for (size_t i = 0; i < *count; i++)
+        if (entries[i].num == num)
+            return &entries[i];
+    entries[*count] = (struct rollback_entry){.num = num, .was = STATE_DONE};
+    return &entries[(*count)++];
+}
+
+static enum rollback_outcome outcome_of(const struct rollback_effects *effects,
+                                        struct span rb_id,
+                                        const struct rollback_effect *effect) {
+    if (effect->now.len == 0)
+        return ROLLBACK_RESTORED;
+    return rollback_effects_put_out(effects, rb_id, effect->job.num)
+               ? ROLLBACK_REVERTED
+               : ROLLBACK_AGAIN;
+}
+
 bool rollback_marks(struct store *store, struct store_batch *batch,
-                    struct span rb_id, struct rollback_entry *entries,
-                    size_t count, struct err *err) {
+                    struct span rb_id, struct arena *arena,
+                    struct rollback_entry **entries, size_t *count,
+                    struct err *err) {
     CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    uint64_t *nums = arena_alloc(&arena, (count + 1) * sizeof(*nums));
+    uint64_t *nums = arena_alloc(arena, (*count + 1) * sizeof(*nums));
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].reverted)
-            nums[kept++] = entries[i].num;
+    for (size_t i = 0; i < *count; i++) {
+        if ((*entries)[i].outcome == ROLLBACK_REVERTED)
+            nums[kept++] = (*entries)[i].num;
+        (*entries)[i].outcome = ROLLBACK_UNTOUCHED;
+    }
     if (!rollback_effects_make(store, rb_id, nums, kept, &effects, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        entries[i].reverted =
-            entries[i].reverted &&
-            rollback_effects_put_out(&effects, rb_id, entries[i].num);
+    struct rollback_entry *all =
+        arena_alloc(arena, (*count + effects.count + 1) * sizeof(*all));
+    if (*count > 0)
+        memcpy(all, *entries, *count * sizeof(*all));
+    for (size_t i = 0; i < effects.count; i++)
+        entry_get(all, count, effects.changed[i]->job.num)->outcome =
+            outcome_of(&effects, rb_id, effects.changed[i]);
+    *entries = all;
     rollback_effects_mark(&effects, rb_id, batch);
     return true;
 }

@@ -9,11 +9,19 @@
 #include "core/rollback.h"
 #include "store/store.h"
 
+/* A set that would be in effect again. */
+struct rollback_return {
+    struct job job;
+    struct span of; /* the rollback that had rolled it back */
+};
+
 struct rollback_plan {
     struct arena arena;
     struct rollback_request request;
     struct rollback *rollback;
     struct rollback_decision decision;
+    struct rollback_return *returns; /* in the order of their restoration */
+    size_t return_count;
 };
 
 struct rollback_plan_limits {
@@ -47,11 +55,13 @@ void rollback_plan_clear(struct rollback_plan *plan);
 struct span rollback_because(const struct job *rb, struct arena *arena);
 
 /* Adds to `batch` the marks that follow from the end of the RB
- * (scheduler/rollback_effects.h). `reverted` of an entry: before, the set is
- * done; afterwards, this rollback has rolled it back and will restore it if it
- * is rolled back itself. */
+ * (scheduler/rollback_effects.h). *entries: before, those with the outcome
+ * "reverted" are done; afterwards all outcomes are known, and sets that come
+ * back in effect, or go out of it again, have entries too. The new array is in
+ * the arena. */
 bool rollback_marks(struct store *store, struct store_batch *batch,
-                    struct span rb_id, struct rollback_entry *entries,
-                    size_t count, struct err *err);
+                    struct span rb_id, struct arena *arena,
+                    struct rollback_entry **entries, size_t *count,
+                    struct err *err);
 
 #endif

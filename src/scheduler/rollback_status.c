@@ -107,3 +107,52 @@ bool rollback_status_describe(struct store *store, const struct job *rollback,
         text_adds(out, running > 1 ? " have stopped" : " has stopped");
     return true;
 }
+
+static bool is_listed(const struct rollback_fated *members, size_t count,
+                      uint64_t num) {
+    for (size_t i = 0; i < count; i++)
+        if (members[i].job.num == num)
+            return true;
+    return false;
+}
+
+bool rollback_status_members(struct store *store, const struct job *rollback,
+                             struct arena *arena,
+                             struct rollback_fated **ret_members,
+                             size_t *ret_count, struct err *err) {
+    struct rollback_entry *entries = NULL;
+    enum rollback_phase phase = ROLLBACK_UNDONE;
+    struct job_edge *edges;
+    size_t count = 0, edge_count, kept = 0;
+    bool found;
+    *ret_count = 0;
+    if (!plan_read(store, rollback->num, arena, &phase, &entries, &count,
+                   &found, err) ||
+        !store_edges_from(store, rollback->num, arena, &edges, &edge_count,
+                          err))
+        return false;
+    if (!found && !job_state_is_final(rollback->state))
+        return true;
+    struct rollback_fated *members =
+        arena_alloc(arena, (count + edge_count + 1) * sizeof(*members));
+    for (size_t i = 0; i < count; i++) {
+        struct job *job = &members[kept].job;
+        if (!store_job(store, entries[i].num, arena, job, err))
+            return false;
+        members[kept++].fate =
+            rollback_entry_fate(&entries[i], phase, job->state);
+    }
+    for (size_t i = 0; i < edge_count; i++) {
+        bool known;
+        if (edges[i].kind != EDGE_ROLLBACK)
+            continue;
+        if (!store_lookup(store, edges[i].to, arena, &members[kept].job, &known,
+                          err))
+            return false;
+        if (known && !is_listed(members, kept, members[kept].job.num))
+            members[kept++].fate = "unchanged";
+    }
+    *ret_members = members;
+    *ret_count = kept;
+    return true;
+}

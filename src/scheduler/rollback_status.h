@@ -31,4 +31,18 @@ bool rollback_status_describe(struct store *store, const struct job *rollback,
                               struct arena *arena, struct text *out,
                               struct err *err);
 
+/* A member of a rollback. */
+struct rollback_fated {
+    struct job job;
+    const char *fate; /* rollback_entry_fate */
+};
+
+/* All members of a rollback that has begun, then the sets that it names and
+ * that had nothing to roll back. None if it has not begun. Errors of the store
+ * only. */
+bool rollback_status_members(struct store *store, const struct job *rollback,
+                             struct arena *arena,
+                             struct rollback_fated **ret_members,
+                             size_t *ret_count, struct err *err);
+
 #endif

@@ -77,6 +77,7 @@ struct run_end {
 /* Resource usage of the running attempts of one job. */
 struct run_usage {
     unsigned running;
+    struct wall started; /* of the first of their processes; 0: not known yet */
     struct span progress; /* latest line of the latest attempt; may be empty */
     uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
 };

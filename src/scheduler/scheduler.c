@@ -135,6 +135,7 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
     struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
     struct attempt *attempt =
         scheduler_attempt_new(scheduler, tracked, job->attempt);
+    attempt->assigned = job->since;
     attempt->recovery = true;
     attempt->is_started = attempt->is_ended = true;
     attempt->end = (struct run_end){

@@ -105,6 +105,7 @@ struct scheduler_reason {
                          "record" "target" */
     struct span id;   /* id of what it waits for; may be empty */
     struct span text;
+    bool is_open_ended; /* nobody knows how long it lasts */
 };
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct wall now, struct arena *arena,

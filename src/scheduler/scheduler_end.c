@@ -2,6 +2,7 @@
 #include "scheduler/scheduler_end.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -143,6 +144,17 @@ static struct span row_detail(struct scheduler *scheduler,
     return kept;
 }
 
+/* A member of a rollback that did not end after HUP. */
+static void note_kill(struct scheduler *scheduler,
+                      const struct tracked_job *tracked,
+                      const struct run_end *end) {
+    const struct attempt *rollback = scheduler->rollback_run.attempt;
+    if (rollback && tracked->killer == RETRY_ROLLBACK && end->signal == SIGKILL)
+        store_note(scheduler->batch, EVENT_SIGNAL, tracked->num,
+                   tracked->job.id, SPAN(REASON_KILL),
+                   rollback->tracked->job.id);
+}
+
 static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
                      const struct tracked_job *tracked, unsigned number,
                      const struct retry_verdict *verdict) {
@@ -167,6 +179,7 @@ static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
         .trace = end->trace,
     };
     store_end(scheduler->batch, &row);
+    note_kill(scheduler, tracked, end);
 }
 
 static unsigned plan_move(struct scheduler *scheduler,

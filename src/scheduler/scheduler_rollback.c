@@ -293,6 +293,9 @@ static void stop_member(struct scheduler *scheduler, uint64_t num) {
     if (!tracked || !tracked->executing || tracked->killer != RETRY_NOBODY)
         return;
     tracked->killer = RETRY_ROLLBACK;
+    store_note(scheduler->batch, EVENT_SIGNAL, num, tracked->job.id,
+               SPAN(REASON_HUP),
+               scheduler->rollback_run.attempt->tracked->job.id);
     scheduler_stop_job(scheduler, tracked, RUN_STOP_HUP);
 }
 
@@ -474,12 +477,13 @@ static void plan_over(struct scheduler *scheduler, const struct job *rb) {
     struct err err;
     for (size_t i = 0; i < rollback_run->count; i++) {
         enum job_state state;
-        rollback_run->entries[i].reverted =
-            member_state(scheduler, rollback_run->entries[i].num, &state) &&
-            state == STATE_DONE;
+        if (member_state(scheduler, rollback_run->entries[i].num, &state) &&
+            state == STATE_DONE)
+            rollback_run->entries[i].outcome = ROLLBACK_REVERTED;
     }
     if (!rollback_marks(scheduler->store, scheduler->batch, rb->id,
-                        rollback_run->entries, rollback_run->count, &err))
+                        &rollback_run->arena, &rollback_run->entries,
+                        &rollback_run->count, &err))
         log_error("cannot mark all sets that were rolled back: %s job=%.*s",
                   err.text, (int)rb->id.len, rb->id.p);
     plan_write(scheduler, rb->num, ROLLBACK_OVER);

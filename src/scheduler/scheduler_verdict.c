@@ -3,6 +3,7 @@
 #include "scheduler/scheduler_verdict.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/reason.h"
 #include "core/retry_landing.h"
@@ -176,7 +177,13 @@ struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
         return on_status(scheduler, attempt);
     struct retry_landing landing = landing_of(scheduler, attempt);
     struct retry_end end = retry_end_of(attempt);
-    return decide(scheduler, attempt, &landing, &end);
+    struct retry_verdict verdict = decide(scheduler, attempt, &landing, &end);
+    /* "COMMIT NOTE": nothing was left of a member. */
+    if (job_has(&attempt->tracked->job, JOB_ROLLS_BACK) &&
+        verdict.to == STATE_DONE && strcmp(verdict.reason, REASON_OK) == 0 &&
+        strchr(verdict.detail, ' ') != NULL)
+        snprintf(verdict.reason, sizeof(verdict.reason), REASON_RB_EMPTY);
+    return verdict;
 }
 
 bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,

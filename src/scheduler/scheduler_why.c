@@ -30,7 +30,7 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
         behind = (struct job){0};
     switch (reason.reason) {
     case PICKER_LANE:
-        why_lane(why, job->target, behind.id);
+        why_lane(why, job->target, &behind);
         break;
     case PICKER_SLOT:
         why_slot(why, reason.busy, reason.slots);
@@ -101,13 +101,15 @@ static void why_rollback_scope(struct scheduler *scheduler, struct why *why) {
     for (size_t i = 0; i < why->count; i++)
         for (size_t k = 0; k < scope->count; k++)
             if (strcmp(why->reasons[i].kind, "dependency") == 0 &&
-                span_equal(why->reasons[i].id, scope->ids[k]))
+                span_equal(why->reasons[i].id, scope->ids[k])) {
+                why->reasons[i].is_open_ended = true;
                 why->reasons[i].text = span_of(
                     arena_printf(why->arena,
                                  "dependency %.*s is rolled back by %.*s, "
                                  "which has not ended",
                                  (int)scope->ids[k].len, scope->ids[k].p,
                                  (int)rb.id.len, rb.id.p));
+            }
 }
 
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,

@@ -21,6 +21,11 @@ static void why_add(struct why *why, const char *kind, struct span id,
     };
 }
 
+/* The reason that was added last may last any time. */
+static void open_ended(struct why *why) {
+    why->reasons[why->count - 1].is_open_ended = true;
+}
+
 void why_add_text(struct why *why, const char *kind, struct span text) {
     why_add(why, kind, SPAN(""),
             arena_printf(why->arena, "%.*s", (int)text.len, text.p));
@@ -116,8 +121,11 @@ static void why_waits(struct why *why, const struct order_reason *reason) {
     case ORDER_WHY_HOLD:
     case ORDER_WHY_READY:
     default:
-        break;
+        return;
     }
+    if (reason->holds != 0 || reason->root_holds != 0 ||
+        reason->kind == ORDER_WHY_UNKNOWN || reason->kind == ORDER_WHY_FAILING)
+        open_ended(why);
 }
 
 void why_order(struct why *why, const struct order *order, uint64_t num,
@@ -141,17 +149,23 @@ void why_holds(struct why *why, const struct job *job) {
                              lifter));
 #include "core/life.def"
 #undef JOB_HOLD
+    if (job->holds != 0)
+        open_ended(why);
 }
 
-void why_lane(struct why *why, struct span target, struct span behind) {
-    why_add(why, "lane", behind,
+void why_lane(struct why *why, struct span target, const struct job *behind) {
+    struct span id = behind->id;
+    why_add(why, "lane", id,
             arena_printf(why->arena, "lane of target %.*s, behind %.*s",
-                         (int)target.len, target.p, (int)behind.len,
-                         behind.len ? behind.p : "another set"));
+                         (int)target.len, target.p, (int)id.len,
+                         id.len ? id.p : "another set"));
+    if (job_has(behind, JOB_ROLLS_BACK))
+        open_ended(why);
 }
 
 void why_group(struct why *why, struct span sentence) {
     why_add(why, "group", (struct span){0}, arena_string(why->arena, sentence));
+    open_ended(why);
 }
 
 void why_slot(struct why *why, unsigned busy, unsigned slots) {
@@ -168,6 +182,7 @@ void why_time(struct why *why, const struct job *job, struct wall until) {
             arena_printf(why->arena, "not before %s (back-off after: %.*s)",
                          wall_format(until, text), (int)job->reason.len,
                          job->reason.len ? job->reason.p : ""));
+    open_ended(why);
 }
 
 void why_turn(struct why *why, struct span next) {
@@ -182,6 +197,7 @@ void why_rollback(struct why *why, struct span under_way) {
                 why->arena,
                 "rollback %.*s is in progress, and only one runs at a time",
                 (int)under_way.len, under_way.p));
+    open_ended(why);
 }
 
 void why_unavailable(struct why *why, struct span target, struct wall since_at,
@@ -196,6 +212,7 @@ void why_unavailable(struct why *why, struct span target, struct wall since_at,
                          "target %.*s is unavailable%s: %.*s; tried again %s",
                          (int)target.len, target.p, when, (int)sentence.len,
                          sentence.len ? sentence.p : "", next));
+    open_ended(why);
 }
 
 void why_no_role(struct why *why, const char *role) {
@@ -205,4 +222,5 @@ void why_no_role(struct why *why, const char *role) {
                          "`pointsman daemon all --until-idle` (or only this "
                          "role: `pointsman daemon %s`)",
                          role, role));
+    open_ended(why);
 }

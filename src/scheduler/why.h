@@ -25,7 +25,8 @@ struct why {
 void why_order(struct why *why, const struct order *order, uint64_t num,
                struct wall now);
 void why_holds(struct why *why, const struct job *job);
-void why_lane(struct why *why, struct span target, struct span behind);
+/* `behind`: an id of length 0 if it is unknown. */
+void why_lane(struct why *why, struct span target, const struct job *behind);
 void why_group(struct why *why, struct span sentence);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
 void why_time(struct why *why, const struct job *job, struct wall until);

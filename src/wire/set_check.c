@@ -29,6 +29,8 @@ static bool refuse_difference(struct set_check *check, struct span path,
 bool set_check_agree(struct set_check *check) {
     const struct lines *files = &check->meta.files;
     struct set_member *members = check->members;
+    if (check->meta.movetype == SET_RB)
+        check->member_count = 0;
     if (check->member_count)
         qsort(members, check->member_count, sizeof *members, member_order);
     for (size_t f = 0, m = 0; f < files->count || m < check->member_count;

@@ -29,6 +29,7 @@ struct running {
     bool locked;                    /* the guard holds its job file's lock */
     bool in_our_group;              /* gets the signals of the terminal */
     bool term_waits;                /* delayed by worker.patience */
+    struct wall started;            /* 0: it may have only been queued */
 };
 
 /* An attempt that could not even be handed to the guard: its end is reported
@@ -101,10 +102,12 @@ static void on_later(uv_async_t *async) {
 
 static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
     struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&id));
     (void)pid;
-    (void)at;
-    if (map_get(&worker->by_handle, handle_key(&id)))
-        worker->options.lasting(worker->options.ctx, id);
+    if (!running)
+        return;
+    running->started = at;
+    worker->options.lasting(worker->options.ctx, id);
 }
 
 static void on_progress(void *ctx, uint64_t id, struct span line) {
@@ -436,6 +439,9 @@ void worker_usage(struct worker *worker, uint64_t num,
         if (one->num != num)
             continue;
         ret_usage->running++;
+        if (one->started.ns > 0 && (ret_usage->started.ns == 0 ||
+                                    one->started.ns < ret_usage->started.ns))
+            ret_usage->started = one->started;
         if (one->progress)
             ret_usage->progress = span_of(one->progress);
         ret_usage->cpu_us += (uint64_t)one->usage.cpu_us;

@@ -69,10 +69,47 @@ $ pointsman wait C4
 = 1
 $ pointsman status C4 | grep ^reason
 | reason      dep-rolled-back: ...
+$ pointsman rollback --preview C1
+| C1  done, is rolled back by <RB>
+| 0 reverted, 0 abandoned, 0 stopped, 0 files
+| nothing to roll back: 'C1' is already rolled back by '<RB>'
 $ pointsman rollback C1
-! pointsman: rb-nothing: nothing to roll back: 'C1' is already rolled back by '...'
-= 100
-# A rollback of the rollback.
+| <NONE>
+! rollback <NONE> is queued: nothing to roll back: 'C1' is already rolled back by '<RB>'
+$ pointsman daemon all --until-idle && pointsman wait <NONE>
+$ pointsman status <NONE> | grep -E '^(state|reason|unchanged)'
+| state       done ...
+| reason      rb-nothing: nothing to roll back: 'C1' is already rolled back by '<RB>'
+| unchanged   C1
+# Its members and what became of them.
+$ pointsman status <RB> | grep -E '^(reverted|abandoned)'
+| reverted    C1
+| reverted    C2
+| abandoned   C3
+$ pointsman status --json <RB> | jq -c .members
+| [{"id":"C1","state":"done","fate":"reverted"},{"id":"C2","state":"done","fate":"reverted"},{"id":"C3","state":"abandoned","fate":"abandoned"}]
+$ pointsman depends <RB>
+| rollback    C1  done, reverted  Add b
+| rollback    C2  done, reverted  Add c
+| rollback    C3  abandoned, abandoned  Add d
+$ pointsman depends --json <RB> | jq -c '[.relation,.id,.fate]'
+| ["rollback","C1","reverted"]
+| ["rollback","C2","reverted"]
+| ["rollback","C3","abandoned"]
+$ pointsman history --json <RB> | jq -r 'select(.id!="<RB>")|[.id,.kind,.reason]|@tsv' | sort
+| C1	rolled-back	rolled-back
+| C2	rolled-back	rolled-back
+| C3	move	rollback
+# A rollback of the rollback: the preview lists what comes back.
+$ pointsman rollback --preview <RB>
+| <RB>  done, is reverted
+|   C1  done, is restored
+|   C2  done, is restored
+| 1 reverted, 0 abandoned, 0 stopped, 2 restored, 0 files
+| the reverse merges are clean
+$ pointsman rollback --preview --json <RB> | jq -c '[.id,.fate,.because_of]' | sed -n 3,4p
+| ["C1","restore","<RB>"]
+| ["C2","restore","<RB>"]
 $ pointsman -q rollback <RB>
 | <AGAIN>
 $ pointsman daemon all --until-idle
@@ -81,23 +118,31 @@ $ pointsman list --all id:C1,C2,C3
 | C1 ... done ...
 | C2 ... done ...
 | C3 ... abandoned, held ...
+$ pointsman status --json <AGAIN> | jq -c .members
+| [{"id":"<RB>","state":"done","fate":"reverted"},{"id":"C1","state":"done","fate":"restored"},{"id":"C2","state":"done","fate":"restored"}]
+$ pointsman history <AGAIN> | grep -c reinstated
+| 2
+$ pointsman status <RB> | grep -E '^(reverted|abandoned)'
+| reverted    C1
+| reverted    C2
+| abandoned   C3
 $ git -C project.git ls-tree --name-only main
 | a
 | b
 | c
 $ pointsman fsck
-! 6 change sets, ... events, 0 problems
+! 7 change sets, ... events, 0 problems
 # The results of all sets.
 $ pointsman report
-| DAY  CLASS  TARGET  JOBS  SUBMITTED  IN PROGRESS  APPLIED  FAILED  TERMINATED  BACK  ...
-| -    RB     main    2     0          0            1        0       0           1     ...
-| -    DC     main    4     0          0            2        1       1           0     ...dep-rolled-back 1
+| DAY  CLASS  TARGET  JOBS  SUBMITTED  IN PROGRESS  APPLIED  FAILED  TERMINATED  BACK  ROLLBACKS  ...
+| -    RB     main    3     0          0            2        0       0           1     2          ...
+| -    DC     main    4     0          0            2        1       1           0     0          ...dep-rolled-back 1
 $ pointsman report --json --by day | wc -l
 | 1
 $ pointsman report --csv --by class | sed 's/,[0-9]*,[0-9]*,[0-9]*,[0-9]*,\([0-9]*,[^,]*\r$\)/,W,w,R,r,\1/' | tr '\r' '@'
-| day,class,target,jobs,submitted,in_progress,applied,failed,terminated,rolled_back,owed,overdue,wait_p50_ms,wait_p95_ms,run_p50_ms,run_p95_ms,inversions,failures@
-| -,RB,-,2,0,0,1,0,0,1,0,0,W,w,R,r,0,@
-| -,DC,-,4,0,0,2,1,1,0,0,0,W,w,R,r,0,dep-rolled-back 1@
+| day,class,target,jobs,submitted,in_progress,applied,failed,terminated,rolled_back,rollbacks,rollbacks_empty,owed,overdue,wait_p50_ms,wait_p95_ms,run_p50_ms,run_p95_ms,inversions,failures@
+| -,RB,-,3,0,0,2,0,0,1,2,0,0,0,W,w,R,r,0,@
+| -,DC,-,4,0,0,2,1,1,0,0,0,0,0,W,w,R,r,0,dep-rolled-back 1@
 $ pointsman report --csv --json
 ! pointsman: report prints either --json or --csv
 = 64
@@ -106,7 +151,7 @@ $ pointsman report --by week
 = 64
 # The dependencies, exported for any cdb tool.
 $ pointsman export-cdb out
-! 6 change sets of 1 target
+! 7 change sets of 1 target
 $ cdb -q out/main/deps.cdb sC1
 | C2
 | C4
@@ -128,9 +173,40 @@ $ cdb -q out/main/deps.cdb sC1
 = 100
 $ cdb -d out/main/deps.cdb
 |
-# The order in which sets will start.
+# A set supersedes one that failed: what depends on that one depends on it.
+$ sh make C5 e --supersedes C4 && sh make C8 f --depends C4 && pointsman daemon all --until-idle
+| C5
+| C8
+$ pointsman dependents --tree C5
+| C5  done
+|   C8  done
+$ pointsman dependents --tree --json C5 | tail -1 | jq -c '[.id,.of]'
+| ["C8","C5"]
+$ pointsman export-cdb out
+! 9 change sets of 1 target
+$ cdb -q out/main/deps.cdb sC5
+| C8
+$ cdb -q out/main/deps.cdb dC8
+| C4
+| C5
+# Nothing can be estimated while no role runs.
 $ sh make C6 x && sh make C7 x && pointsman daemon prequeue --once && pointsman daemon queue --once
 | C6
 | C7
-$ pointsman why C7 | tail -1
+$ pointsman why C7 | grep -c expected
+| 0
+= 1
+# An estimate, while other sets are all that it waits for.
+$ mkfifo begun go && mkdir -p .pointsman/conf.d && printf '[target "main"]\ncheck.wait = sh -c "echo x >%s/begun; cat %s/go"\n' "$PWD" "$PWD" >.pointsman/conf.d/check.conf
+& pointsman serve until .pointsman/ctrl/sock
+$ cat begun
+| x
+$ pointsman why C7
+| C7: precursor C6 is executing ...
 | C7: expected to start about ...: 1 of its target before it, ... s each
+# The wait of a running set counts.
+$ pointsman report --json --since "$(pointsman status --json C6 | jq -r .admitted)" | jq -c '[.jobs,.executing,.wait_p50_ms>=0,.run_p50_ms]'
+| [2,1,true,null]
+$ echo >go && pointsman wait C6 && cat begun
+| x
+$ echo >go && pointsman wait C7

@@ -55,6 +55,19 @@ $ sh rb 9 main C3 && pointsman daemon all --until-idle && pointsman wait R09
 | R09
 $ pointsman status R09 | grep ^reason
 | reason      rb-nothing: nothing to roll back: 'C3' is already rolled back by 'R08'
+# The command gives the same answer as the file.
+$ pointsman -q rollback C3
+| <N>
+$ pointsman daemon all --until-idle && pointsman wait <N>
+$ pointsman status <N> | grep ^reason
+| reason      rb-nothing: nothing to roll back: 'C3' is already rolled back by 'R08'
+# Files in lroot/ of a rollback are ignored.
+$ sh make C4 main && pointsman daemon all --until-idle
+| C4
+$ mkdir -p r/lroot/x && echo x >r/lroot/x/y && printf '##movetype\nRB\n##target\nmain\n##dependencies\nC4\n' >r/meta && tar -C r -cf R10_@400000006553f15e0000000a_1_h_RB meta lroot && pointsman -q change submit R10_@400000006553f15e0000000a_1_h_RB
+| R10
+$ pointsman daemon all --until-idle && pointsman wait R10 && pointsman status --json R10 | jq -c '[.touches,.members]'
+| [[],[{"id":"C4","state":"done","fate":"reverted"}]]
 # C2 is rolled back too. C3 can be restored together with C2, but not alone.
 $ pointsman -q rollback C2 --because 'it was no good'
 | <R>

@@ -78,7 +78,8 @@ $ pointsman rollback --preview <R3>
 |   C2  done, is reverted
 |     C4  done, is reverted
 |   C1  done, is reverted
-| 6 reverted, 0 abandoned, 0 stopped, 5 files
+|   <R2>  done, is restored
+| 6 reverted, 0 abandoned, 0 stopped, 1 restored, 5 files
 | the reverse merges are clean
 $ pointsman -q rollback <R3>
 | <R4>
@@ -99,8 +100,10 @@ $ pointsman rollback C77 C1
 ! pointsman: no job 'C77'...
 = 66
 $ pointsman rollback C1 C2
-! pointsman: rb-nothing: nothing to roll back: 'C1' is already rolled back by '...', 'C2' is already rolled back by '...'
-= 100
+| <R5>
+! rollback <R5> is queued: nothing to roll back: 'C1' is already rolled back by '...', 'C2' is already rolled back by '...'
+$ pointsman rollback --preview --json C1 C2 | head -1 | jq -r .verdict
+| rb-nothing
 $ pointsman -q submit --id cmd -- true
 | cmd
 $ pointsman rollback cmd
@@ -134,6 +137,10 @@ $ pointsman -q rollback D3
 $ pointsman daemon all --until-idle
 $ pointsman why <R9>
 | ...nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4
+$ pointsman status <R9> | grep -c '^reason *rb-empty: '
+| 1
+$ pointsman report --json --by target | tail -1 | jq -c '[.rollbacks,.rollbacks_empty]'
+| [4,1]
 $ pointsman history <R9> | grep -c 'nothing of D3 is left to revert: D4 removed it'
 | 1
 # Rolling D4 back as well does not bring the file of D3 back.

@@ -69,6 +69,10 @@ hup_ignored() {
     same 'state of running' "$(state_of running)" A
     same 'reason of running' "$(state_of running '.reason + " " + .detail')" \
         "rollback $rb"
+    same 'signals sent to running' \
+        "$(pointsman history --json running |
+            jq -r 'select(.kind == "signal") | .reason + " " + .detail' |
+            xargs)" "hup $rb kill $rb"
     same 'commits of running' "$(times_landed running)" 0
     same 'reverts of landed' "$(reverts landed)" 1
     serve_end
@@ -181,7 +185,7 @@ describe() {
     for id in "$@"; do
         pointsman status --json "$id" |
             jq -c '{id, state, reason, detail, rolled_back_by, edges, touches,
-                admitted, since}'
+                admitted, since, members: (.members // [] | sort_by(.id))}'
         pointsman history --json "$id" | jq -c '[.seq, .event, .from, .to,
             .reason, .detail]'
     done

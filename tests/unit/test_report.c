@@ -27,14 +27,16 @@ the_median_and_a_high_percentile_of_waits_are_reported(void **state) {
     }
     struct report_sample waiting = sample(CLASS_DC, STATE_STAGED, -1, "staged");
     report_add(report, &waiting);
-    waiting.owed = true;
+    waiting.owed = waiting.rollback = true;
     report_add(report, &waiting);
-    waiting.overdue = true;
+    waiting.overdue = waiting.rollback_empty = true;
     report_add(report, &waiting);
     report_finish(report, &arena, &groups, &count);
     assert_int_equal(count, 1);
     assert_int_equal(groups[0].owed, 2);
     assert_int_equal(groups[0].overdue, 1);
+    assert_int_equal(groups[0].rollbacks, 2);
+    assert_int_equal(groups[0].rollbacks_empty, 1);
     assert_int_equal(groups[0].jobs, 103);
     assert_int_equal(groups[0].wait_p50_ms, 50);
     assert_int_equal(groups[0].wait_p95_ms, 95);

@@ -204,20 +204,26 @@ static void too_many_sets_are_listed(void **state) {
 
 static void a_plan_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
-    const struct rollback_entry entries[] = {{7, STATE_QUEUED, false},
-                                             {12, STATE_DONE, true}};
+    const struct rollback_entry entries[] = {
+        {7, STATE_QUEUED, ROLLBACK_UNTOUCHED},
+        {12, STATE_DONE, ROLLBACK_REVERTED},
+        {13, STATE_DONE, ROLLBACK_RESTORED},
+        {14, STATE_DONE, ROLLBACK_AGAIN}};
     struct text text = TEXT_INIT;
     struct rollback_entry *back;
     size_t count;
     for (size_t i = 0; i < COUNT(entries); i++)
         rollback_entry_format(&entries[i], &text);
-    assert_string_equal(text_string(&text), "7 Q\n12 D reverted\n");
+    assert_string_equal(text_string(&text),
+                        "7 Q\n12 D reverted\n13 D restored\n14 D again\n");
     assert_true(
         rollback_entries_parse(text_span(&text), &arena, &back, &count));
-    assert_int_equal(count, 2);
-    assert_int_equal(back[1].num, 12);
-    assert_true(back[1].reverted);
-    assert_int_equal(back[0].was, STATE_QUEUED);
+    assert_int_equal(count, COUNT(entries));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(back[i].num, entries[i].num);
+        assert_int_equal(back[i].was, entries[i].was);
+        assert_int_equal(back[i].outcome, entries[i].outcome);
+    }
     text_clear(&text);
     static const char *const bad[] = {
         "7\n", "x Q\n", "7 Z\n", "7 Q gone\n", "7 Q reverted more\n", "\n"};
@@ -225,6 +231,35 @@ static void a_plan_is_parsed_as_it_was_formatted(void **state) {
         assert_false(
             rollback_entries_parse(span_of(bad[i]), &arena, &back, &count));
     arena_clear(&arena);
+}
+
+static void assert_fate(enum job_state was, enum rollback_outcome outcome,
+                        enum rollback_phase phase, enum job_state state,
+                        const char *fate) {
+    const struct rollback_entry entry = {1, was, outcome};
+    assert_string_equal(rollback_entry_fate(&entry, phase, state), fate);
+}
+
+static void a_member_has_a_fate_in_every_phase(void **state) {
+    (void)state;
+    const enum rollback_outcome none = ROLLBACK_UNTOUCHED;
+    assert_fate(STATE_DONE, none, ROLLBACK_STOPPING, STATE_DONE, "revert");
+    assert_fate(STATE_EXECUTING, none, ROLLBACK_STOPPING, STATE_EXECUTING,
+                "stop");
+    assert_fate(STATE_EXECUTING, none, ROLLBACK_STOPPING, STATE_DONE, "revert");
+    assert_fate(STATE_STAGED, none, ROLLBACK_STOPPING, STATE_STAGED, "abandon");
+    assert_fate(STATE_STAGED, none, ROLLBACK_REVERTING, STATE_ABANDONED,
+                "abandoned");
+    assert_fate(STATE_DONE, none, ROLLBACK_UNDONE, STATE_DONE, "unchanged");
+    assert_fate(STATE_STAGED, none, ROLLBACK_OVER, STATE_ABANDONED,
+                "abandoned");
+    assert_fate(STATE_DONE, none, ROLLBACK_OVER, STATE_DONE, "unchanged");
+    assert_fate(STATE_DONE, ROLLBACK_REVERTED, ROLLBACK_OVER, STATE_DONE,
+                "reverted");
+    assert_fate(STATE_DONE, ROLLBACK_RESTORED, ROLLBACK_OVER, STATE_DONE,
+                "restored");
+    assert_fate(STATE_DONE, ROLLBACK_AGAIN, ROLLBACK_OVER, STATE_DONE,
+                "reverted again");
 }
 
 static void words_of_phases_are_parsed(void **state) {
@@ -351,6 +386,7 @@ int main(void) {
         cmocka_unit_test(a_rollback_of_nothing_is_reported),
         cmocka_unit_test(too_many_sets_are_listed),
         cmocka_unit_test(a_plan_is_parsed_as_it_was_formatted),
+        cmocka_unit_test(a_member_has_a_fate_in_every_phase),
         cmocka_unit_test(words_of_phases_are_parsed),
         cmocka_unit_test(members_of_an_open_rollback_keep_their_place),
         cmocka_unit_test(an_undone_rollback_returns_members_to_where_they_were),
