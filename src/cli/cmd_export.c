@@ -171,6 +171,7 @@ static bool make_place(const char *dir, struct span target, struct text *path,
 
 static bool make_cdb(struct side *side, struct cdb *ret_cdb, struct err *err) {
     cdb_init(ret_cdb);
+    follow_successors(side);
     add_records(ret_cdb, 'd', &side->depends);
     add_records(ret_cdb, 's', &side->supports);
     return cdb_finish(ret_cdb, err);
@@ -190,7 +191,6 @@ static bool write_side(struct side *side, const char *dir, struct err *err) {
     struct cdb cdb;
     if (!make_place(dir, side->target, &path, err))
         return false;
-    follow_successors(side);
     CLEANUP(fd_close)
     int fd = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
