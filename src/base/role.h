@@ -38,9 +38,11 @@ struct role_host {
     struct checker *checker; /* NULL together with the worker */
     struct projection *projection;
     struct scheduler *scheduler; /* set by its engine while it is open */
-    uint64_t job_limit;          /* end after this many jobs; 0: never */
-    bool once;                   /* make one pass; later times need no turn */
-    void (*wake)(void *ctx);     /* asks for a turn soon */
+    bool awaits_rollback;    /* at start-up: one lies in prequeue/, and nothing
+                                starts before it is admitted or rejected */
+    uint64_t job_limit;      /* end after this many jobs; 0: never */
+    bool once;               /* make one pass; later times need no turn */
+    void (*wake)(void *ctx); /* asks for a turn soon */
     void *ctx;
     const struct role *roles[ROLES_MOST]; /* those of this process */
     size_t role_count;

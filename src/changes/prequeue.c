@@ -8,6 +8,7 @@
 #include "changes/drop.h"
 #include "changes/prequeue_entry.h"
 #include "changes/projection_parts.h"
+#include "wire/set_name.h"
 
 /* The path of each entry of prequeue/: it is examined, its tarball is checked
  * in a child, it is judged, admitted with others in one transaction, and
@@ -324,6 +325,22 @@ bool prequeue_is_idle(const struct prequeue *prequeue) {
             return false;
     }
     return !prequeue->due;
+}
+
+bool prequeue_has_rollback(const struct prequeue *prequeue) {
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    while (map_next(&prequeue->entries, &cursor, &key, &value)) {
+        const struct prequeue_entry *entry = value;
+        struct set_name name;
+        struct refusal why;
+        if (entry->state != ENTRY_WAITING && entry->state != ENTRY_STUCK &&
+            set_name_parse(span_of(entry->name), &name, &why) &&
+            name.class == SET_RB)
+            return true;
+    }
+    return false;
 }
 
 static bool pass_alone(struct prequeue *prequeue, struct wall now,

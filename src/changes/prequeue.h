@@ -40,6 +40,8 @@ bool prequeue_is_due(const struct prequeue *prequeue);
 /* True if no check is running and only time or new entries can change
  * anything. */
 bool prequeue_is_idle(const struct prequeue *prequeue);
+/* True if an entry named as a rollback is being examined. */
+bool prequeue_has_rollback(const struct prequeue *prequeue);
 /* If no process has the role, takes it for one pass, so that a set that was
  * just submitted is known at once. If another process has it, that process was
  * triggered and nothing is done here. `given` is a checker without a guard;

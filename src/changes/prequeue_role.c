@@ -8,6 +8,7 @@
 enum { RETRY_MS = 1000 };
 
 struct prequeue_engine {
+    struct role_host *host;
     struct prequeue *prequeue;
     bool once;
     bool has_scanned;
@@ -20,6 +21,8 @@ static bool engine_open(struct role_host *host, void **ret_self,
     (void)err;
     engine->prequeue =
         prequeue_new(host->base, host->checker, host->projection);
+    engine->host = host;
+    host->awaits_rollback = true; /* until the first scan */
     engine->once = host->once;
     *ret_self = engine;
     return true;
@@ -50,6 +53,8 @@ static bool engine_turn(void *self, const struct role_turn *turn,
     if (turn->look || turn->now.ns >= engine->next.ns ||
         prequeue_is_due(engine->prequeue))
         scan(engine, turn->now);
+    if (engine->host->awaits_rollback)
+        engine->host->awaits_rollback = prequeue_has_rollback(engine->prequeue);
     *ret_next = engine->next;
     return true;
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/reason.h"
+
 static struct order_node *node_find(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, map_num_key(&num));
 }
@@ -412,6 +414,15 @@ bool order_next_unknown(struct order *order, struct span *ret_id) {
     return true;
 }
 
+struct span order_rank(const struct order *order, struct span id) {
+    const struct order_item *item = order_item_find(order, id);
+    const struct order_key *key = NULL;
+
+    if (item != NULL)
+        key = item->node != NULL ? item->node->rank : item->recorded;
+    return key != NULL ? span_make(key->p, key->bytes) : (struct span){0};
+}
+
 bool order_watches(const struct order *order, struct span id) {
     const struct order_item *item = order_item_find(order, id);
 
@@ -549,7 +560,7 @@ static void judge_queued(struct order *order, struct order_node *node) {
     if (node->failing || node->holds != 0)
         return;
     if (node->rb) {
-        propose(order, node, ORDER_TO_PENDING_RB, "rb");
+        propose(order, node, ORDER_TO_PENDING_RB, REASON_RB);
         order_node_rank_again(order, node);
     } else if (node->seq != 0) {
         propose(order, node, ORDER_STAGE, "staged");

@@ -138,6 +138,10 @@ bool order_next_unknown(struct order *order, struct span *ret_id);
  * successors.) */
 bool order_watches(const struct order *order, struct span id);
 bool order_has(const struct order *order, uint64_t num);
+/* The key with which the job is scheduled: its own, or that of the most urgent
+ * job that waits for it. Empty: nothing here refers to the id. Valid until the
+ * next call. */
+struct span order_rank(const struct order *order, struct span id);
 
 /* ---- proposals
  * ------------------------------------------------------------ */
@@ -163,6 +167,9 @@ struct order_effect {
     struct span about;             /* for FAIL: the dependency that causes it;
                                       empty: a cycle */
     struct span rank;              /* for ORDER_RANK */
+    unsigned char urgency;         /* first byte of the rank that the job has or
+                                      gets: the number of its class */
+    struct span target;            /* of a change set that touches something */
     const struct span *precursors; /* ids: STAGE and SPLICE */
     size_t precursor_count;
 };

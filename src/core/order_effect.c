@@ -16,6 +16,8 @@ struct order_effect *order_effect_add(struct order *order,
     if (node != NULL) {
         effect->num = node->num;
         effect->from = node->state;
+        effect->urgency = order_key_class(node->rank);
+        effect->target = arena_span(order->arena, order_path_target(node));
         if (kind != ORDER_SPLICE)
             node->asked = kind + 1;
     }

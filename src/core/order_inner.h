@@ -33,6 +33,8 @@ void order_key_unref(struct order_key *key);
  * may be NULL. */
 void order_key_set(struct order_key **slot, struct order_key *key);
 int order_key_compare(const struct order_key *a, const struct order_key *b);
+/* Its first byte, the number of a class. */
+unsigned char order_key_class(const struct order_key *key);
 
 /* A growing array of pointers; emptied by count = 0. */
 struct order_pointers {
@@ -284,6 +286,8 @@ struct order_group *order_path_group_in_front(const struct order_group *group);
 struct order_group *order_path_group_last(const struct order_place *place);
 struct order_group *order_path_group_behind(const struct order_use *use);
 struct span order_place_path(const struct order_place *place);
+/* The target of a change set that touches something; else empty. */
+struct span order_path_target(const struct order_node *node);
 
 /* ---- order_preds.c ------------------------------------------------------ */
 

@@ -30,6 +30,10 @@ void order_key_set(struct order_key **slot, struct order_key *key) {
     order_key_unref(old);
 }
 
+unsigned char order_key_class(const struct order_key *key) {
+    return key->bytes > 0 ? (unsigned char)key->p[0] : 0;
+}
+
 int order_key_compare(const struct order_key *a, const struct order_key *b) {
     if (a == b)
         return 0;

@@ -41,6 +41,16 @@ struct span order_place_path(const struct order_place *place) {
                      place->name.len - (size_t)(nul + 1 - place->name.p));
 }
 
+struct span order_path_target(const struct order_node *node) {
+    struct span name, target;
+
+    if (node->use_count == 0 || node->uses[0].place->name.p[0] == 'k')
+        return (struct span){0};
+    name = node->uses[0].place->name;
+    name = span_make(name.p + 1, name.len - 1);
+    return span_cut(&name, '\0', &target) ? target : (struct span){0};
+}
+
 static void use_add(struct order *order, struct order_node *node, size_t *cap,
                     struct span name, bool file) {
     struct order_place *place = place_ref(order, name);

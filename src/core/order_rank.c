@@ -162,13 +162,16 @@ static void compute(struct order *order, struct order_node *node) {
 
 /* ---- reporting ---------------------------------------------------------- */
 
-static void add_rank_effect(struct order *order, uint64_t num,
-                            enum job_state from, const struct order_key *rank) {
+static struct order_effect *add_rank_effect(struct order *order, uint64_t num,
+                                            enum job_state from,
+                                            const struct order_key *rank) {
     struct order_effect *effect = order_effect_add(order, NULL, ORDER_RANK, "");
 
     effect->num = num;
     effect->from = from;
     effect->rank = arena_span(order->arena, span_make(rank->p, rank->bytes));
+    effect->urgency = order_key_class(rank);
+    return effect;
 }
 
 /* As long as the registry has another job's key for it, the item is remembered,
@@ -208,7 +211,8 @@ static void propose_node_rank(struct order *order, struct order_node *node) {
     if (key_is(node->rank, node->recorded))
         return;
     order_key_set(&node->recorded, node->rank);
-    add_rank_effect(order, node->num, node->state, node->rank);
+    add_rank_effect(order, node->num, node->state, node->rank)->target =
+        arena_span(order->arena, order_path_target(node));
 }
 
 void order_rank_finish(struct order *order) {

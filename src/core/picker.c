@@ -64,6 +64,45 @@ void picker_pause(struct picker *picker, struct span target,
     picker_lane_changed(picker, lane);
 }
 
+/* ---- jobs that are about to become ready -------------------------------- */
+
+void picker_yield(struct picker *picker, struct span target,
+                  unsigned char urgency, uint64_t num) {
+    struct picker_lane *lane = picker_lane_find(picker, target);
+
+    if (lane->yields_to > 0 && lane->yield_urgency <= urgency)
+        return;
+    if (lane->yields_to == 0)
+        list_push(&picker->yielding, &lane->in_yielding);
+    lane->yields_to = num;
+    lane->yield_urgency = urgency;
+    picker_lane_changed(picker, lane);
+}
+
+void picker_yield_all(struct picker *picker, unsigned char urgency) {
+    if (picker->all_yield && picker->yield_urgency <= urgency)
+        return;
+    picker->all_yield = true;
+    picker->yield_urgency = urgency;
+}
+
+void picker_proceed(struct picker *picker) {
+    struct list *link;
+
+    picker->all_yield = false;
+    while ((link = list_pop(&picker->yielding)) != NULL) {
+        struct picker_lane *lane =
+            LIST_OF(link, struct picker_lane, in_yielding);
+        lane->yields_to = 0;
+        picker_lane_changed(picker, lane);
+    }
+}
+
+bool picker_yields(const struct picker *picker, struct span rank) {
+    return picker->all_yield && rank.len > 0 &&
+           (unsigned char)rank.p[0] > picker->yield_urgency;
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 struct picker *picker_new(const struct picker_limits *limits) {
@@ -202,6 +241,8 @@ bool picker_next(struct picker *picker, struct wall now, uint64_t *ret_num) {
     if (lane == NULL)
         return false;
     entry = heap_first(&lane->ready);
+    if (picker_yields(picker, span_make(entry->rank, entry->rank_bytes)))
+        return false;
     *ret_num = entry->num;
     picker_entry_drop(picker, entry);
     lane_take(picker, lane, *ret_num);
@@ -241,7 +282,9 @@ struct picker_why picker_why(const struct picker *picker,
         why.until = lane->paused_until;
     } else if (lane != NULL && picker_lane_is_full(lane)) {
         why.reason = PICKER_LANE;
-        why.behind = lane->closed_by ? lane->closed_by : first_assigned(lane);
+        why.behind = lane->closed_by            ? lane->closed_by
+                     : picker_lane_yields(lane) ? lane->yields_to
+                                                : first_assigned(lane);
     } else if (picker_room(picker) == 0) {
         why.reason = PICKER_SLOT;
     } else if (open != NULL &&

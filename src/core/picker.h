@@ -55,6 +55,17 @@ void picker_close(struct picker *picker, struct span target, uint64_t num);
 /* No job of the target is picked before `until` (0: ends the pause). */
 void picker_pause(struct picker *picker, struct span target, struct wall until);
 
+/* The job `num` is about to become ready, and a lane or a slot that becomes
+ * free is not given away in front of it: until picker_proceed, no less urgent
+ * job of its target is picked. `urgency` is the first byte of its rank. */
+void picker_yield(struct picker *picker, struct span target,
+                  unsigned char urgency, uint64_t num);
+/* The same for the jobs of all targets, and commands. */
+void picker_yield_all(struct picker *picker, unsigned char urgency);
+void picker_proceed(struct picker *picker);
+/* True if picker_yield_all keeps a job of this rank from being picked. */
+bool picker_yields(const struct picker *picker, struct span rank);
+
 struct picker_job {
     uint64_t num;
     struct span rank;         /* key used for scheduling; its first byte is the
@@ -121,8 +132,9 @@ enum picker_reason {
 };
 struct picker_why {
     enum picker_reason reason;
-    uint64_t behind;      /* LANE: the job executing there longest; BEHIND: the
-                             next job to be picked */
+    uint64_t behind;      /* LANE: the job executing there longest, or the one
+                             that is about to become ready; BEHIND: the next
+                             job to be picked */
     struct wall until;    /* for NOT_BEFORE */
     unsigned slots, busy; /* for SLOT */
 };

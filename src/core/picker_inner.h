@@ -33,6 +33,9 @@ struct picker_lane {
     uint64_t closed_by;       /* the rollback that has the target; 0: none */
     struct wall paused_until; /* 0: not paused */
     struct list in_paused;
+    uint64_t yields_to; /* see picker_yield; 0: to none */
+    unsigned char yield_urgency;
+    struct list in_yielding;
     struct heap ready;
     size_t in_open;
     struct list assigned; /* oldest first */
@@ -63,6 +66,9 @@ struct picker {
     struct picker_position bound;
     struct list hungry; /* folded lanes that are running low */
     struct list paused; /* paused lanes */
+    struct list yielding;
+    bool all_yield; /* see picker_yield_all */
+    unsigned char yield_urgency;
     enum picker_refill refill;
     struct picker_lane *refill_lane;
     struct picker_position last; /* last job offered during this refill */
@@ -77,9 +83,17 @@ struct picker {
 
 /* ---- picker.c --------------------------------------------------------- */
 
+/* True if the lane's best job has to wait for a more urgent one. */
+static inline bool picker_lane_yields(const struct picker_lane *lane) {
+    const struct picker_entry *best = heap_first(&lane->ready);
+
+    return lane->yields_to > 0 && best != NULL && best->rank_bytes > 0 &&
+           (unsigned char)best->rank[0] > lane->yield_urgency;
+}
 static inline bool picker_lane_is_full(const struct picker_lane *lane) {
     return lane->closed_by > 0 || lane->paused_until.ns > 0 ||
-           (lane->limit > 0 && lane->busy >= lane->limit);
+           (lane->limit > 0 && lane->busy >= lane->limit) ||
+           picker_lane_yields(lane);
 }
 struct picker_lane *picker_lane_find(struct picker *picker, struct span target);
 /* Call when its first job, its room or its number of jobs may have changed. */

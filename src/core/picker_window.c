@@ -84,6 +84,7 @@ void picker_window_init(struct picker *picker) {
               compare_due);
     list_init(&picker->hungry);
     list_init(&picker->paused);
+    list_init(&picker->yielding);
     picker->more = true;
 }
 
@@ -117,6 +118,7 @@ struct picker_lane *picker_lane_new(unsigned limit) {
     list_init(&lane->assigned);
     list_init(&lane->hungry);
     list_init(&lane->in_paused);
+    list_init(&lane->in_yielding);
     return lane;
 }
 

@@ -23,6 +23,7 @@
 #define REASON_ROLLBACK "rollback"
 #define REASON_RB_NOTHING "rb-nothing" /* all of it was rolled back already */
 #define REASON_RB_EMPTY "rb-empty"     /* done; nothing was left of a member */
+#define REASON_RB "rb" /* a rollback waits for nothing in Q */
 
 /* ---- other events ------------------------------------------------------- */
 

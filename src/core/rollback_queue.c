@@ -8,8 +8,8 @@ struct waiting {
     struct list link;
     uint64_t num;
     struct wall not_before;
-    size_t rank_bytes;
-    char rank[];
+    size_t rank_bytes, target_bytes;
+    char bytes[]; /* the rank, then the target */
 };
 
 static const char lane_name[] = "\nrollback";
@@ -41,17 +41,20 @@ void rollback_queue_forget(struct rollback_queue *queue, uint64_t num) {
 
 static int compare_rank(const struct waiting *a, struct span rank,
                         uint64_t num) {
-    int order = span_compare(span_make(a->rank, a->rank_bytes), rank);
+    int order = span_compare(span_make(a->bytes, a->rank_bytes), rank);
     return order != 0 ? order : (a->num > num) - (a->num < num);
 }
 
 void rollback_queue_offer(struct rollback_queue *queue, const struct job *job) {
     struct span rank = job_rank(job);
-    struct waiting *one = mem_alloc(sizeof(*one) + rank.len);
+    struct waiting *one = mem_alloc(sizeof(*one) + rank.len + job->target.len);
     one->num = job->num;
     one->not_before = job->not_before;
     one->rank_bytes = rank.len;
-    memcpy(one->rank, rank.p, rank.len);
+    memcpy(one->bytes, rank.p, rank.len);
+    one->target_bytes = job->target.len;
+    if (job->target.len > 0)
+        memcpy(one->bytes + rank.len, job->target.p, job->target.len);
     rollback_queue_forget(queue, job->num);
     LIST_EACH (&queue->waiting, link) {
         if (compare_rank(LIST_OF(link, struct waiting, link), rank, job->num) <
@@ -68,14 +71,27 @@ static struct list *head_of(const struct rollback_queue *queue) {
     return &((struct rollback_queue *)(uintptr_t)queue)->waiting;
 }
 
-uint64_t rollback_queue_due(const struct rollback_queue *queue,
-                            struct wall now) {
+bool rollback_queue_due_at(const struct rollback_queue *queue, struct wall now,
+                           size_t n, uint64_t *ret_num,
+                           struct span *ret_target) {
     LIST_EACH (head_of(queue), link) {
         const struct waiting *one = LIST_OF(link, struct waiting, link);
-        if (one->not_before.ns <= now.ns)
-            return one->num;
+        if (one->not_before.ns > now.ns || n-- > 0)
+            continue;
+        *ret_num = one->num;
+        *ret_target =
+            span_make(one->bytes + one->rank_bytes, one->target_bytes);
+        return true;
     }
-    return 0;
+    return false;
+}
+
+uint64_t rollback_queue_due(const struct rollback_queue *queue,
+                            struct wall now) {
+    uint64_t num = 0;
+    struct span target;
+    (void)rollback_queue_due_at(queue, now, 0, &num, &target);
+    return num;
 }
 
 struct wall rollback_queue_next(const struct rollback_queue *queue,

@@ -242,6 +242,9 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
 static void plan_effect(struct scheduler *scheduler,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
+    if (effect->kind != ORDER_SPLICE)
+        scheduler_yield(scheduler, effect->target, effect->urgency,
+                        effect->num);
     if (scheduler_group_effect(scheduler, effect))
         return;
     bool record = effect->kind == ORDER_STAGE || effect->kind == ORDER_SPLICE;
@@ -346,8 +349,12 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
     scheduler->runner.flush(scheduler->runner.ctx);
 }
 
+/* Rollbacks come before everything else. Then what ends and what is staged,
+ * until nothing more is: a lane or a slot that becomes free must not go to
+ * another job while a more urgent one is on its way to it (O17). */
 static void plan_all(struct scheduler *scheduler) {
     unsigned parts = scheduler->options.parts;
+    picker_proceed(scheduler->picker);
     if (parts & SCHEDULER_STARTS && scheduler_rollback_plan(scheduler))
         return;
     if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
@@ -356,8 +363,11 @@ static void plan_all(struct scheduler *scheduler) {
     }
     if (!scheduler->group_next && parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
-    if (!scheduler->group_next && parts & SCHEDULER_STARTS)
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS &&
+        !scheduler->awaits_rollback) {
+        scheduler_rollback_yield(scheduler);
         scheduler_plan_starts(scheduler);
+    }
     if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
         scheduler_group_plan_start(scheduler);
 }
@@ -424,6 +434,13 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
 
 /* ---- ending ------------------------------------------------------------- */
 
+void scheduler_await_rollback(struct scheduler *scheduler, bool awaits) {
+    if (scheduler->awaits_rollback == awaits)
+        return;
+    scheduler->awaits_rollback = awaits;
+    scheduler->idle = false;
+}
+
 void scheduler_drain(struct scheduler *scheduler) {
     scheduler->draining = true;
     scheduler_withdraw_ahead(scheduler, UINT_MAX);
@@ -455,7 +472,12 @@ unsigned scheduler_running(const struct scheduler *scheduler) {
 static bool nothing_runs(const struct scheduler *scheduler) {
     if (!list_empty(&scheduler->attempts))
         return false;
-    return list_empty(&scheduler->ended) || scheduler->returning;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
+        if (!scheduler_end_is_left(scheduler,
+                                   LIST_OF(link, struct attempt, link)))
+            return false;
+    }
+    return true;
 }
 
 bool scheduler_idle(const struct scheduler *scheduler) {

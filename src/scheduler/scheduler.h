@@ -79,9 +79,13 @@ bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle);
 /* From the runner; handled at the next turn. The spans are copied. */
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 
+/* Nothing starts as long as a rollback is about to be admitted. */
+void scheduler_await_rollback(struct scheduler *scheduler, bool awaits);
 /* Starts nothing new from now on. */
 void scheduler_drain(struct scheduler *scheduler);
-/* Kills all running attempts; their jobs go back to P, reason `returned`. */
+/* Kills all running attempts; their jobs go back to P, reason `returned`. A
+ * target is asked once whether a set landed that was killed; without an answer
+ * the set stays executing until the next start. */
 void scheduler_return(struct scheduler *scheduler);
 
 unsigned scheduler_running(const struct scheduler *scheduler);

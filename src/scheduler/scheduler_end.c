@@ -15,6 +15,7 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
+#include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_verdict.h"
@@ -109,6 +110,12 @@ static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
     scheduler->runner.start(scheduler->runner.ctx, &order);
 }
 
+bool scheduler_end_is_left(const struct scheduler *scheduler,
+                           const struct attempt *attempt) {
+    return scheduler->returning && attempt->probing &&
+           attempt->probe_handle == 0 && attempt->probe_count > 0;
+}
+
 struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     struct wall next = WALL_NEVER;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
@@ -182,6 +189,16 @@ static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
     note_kill(scheduler, tracked, end);
 }
 
+/* The job leaves, and what waits for it may be more urgent than what is ready
+ * now: its rank shows that (O14). */
+static void yield_to_waiting(struct scheduler *scheduler,
+                             const struct job *job) {
+    struct span rank = order_rank(scheduler->order, job->id);
+    if (rank.len > 0)
+        scheduler_yield(scheduler, job->target, (unsigned char)rank.p[0],
+                        job->num);
+}
+
 static unsigned plan_move(struct scheduler *scheduler,
                           struct tracked_job *tracked,
                           const struct retry_verdict *verdict) {
@@ -199,6 +216,8 @@ static unsigned plan_move(struct scheduler *scheduler,
     };
     if (verdict->to == STATE_ABANDONED && scheduler->rollback_run.attempt)
         move.rollback = scheduler->rollback_run.attempt->tracked->job.id;
+    if (verdict->to != STATE_PENDING)
+        yield_to_waiting(scheduler, &tracked->job);
     if (verdict->alarm)
         store_note(scheduler->batch, EVENT_ALARM, tracked->num, tracked->job.id,
                    span_of(verdict->reason), span_of(verdict->detail));
@@ -364,9 +383,7 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
-            /* A server that is stopping leaves it executing: the next one
-             * asks. */
-            if (!scheduler->returning)
+            if (!scheduler_end_is_left(scheduler, attempt))
                 probe_start(scheduler, attempt);
             continue;
         }

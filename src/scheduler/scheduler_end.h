@@ -7,6 +7,7 @@
 #include "lib/time.h"
 #include "scheduler/scheduler_plan.h"
 
+struct attempt;
 struct scheduler;
 
 /* plan: adds the operations to the batch of this turn. committed: the batch was
@@ -20,6 +21,10 @@ void scheduler_array_end_committed(struct scheduler *scheduler,
 void scheduler_plan_ends(struct scheduler *scheduler);
 void scheduler_end_committed(struct scheduler *scheduler,
                              const struct plan *plan, bool ok);
+/* True if the scheduler is being stopped and the target could not say whether
+ * the set landed: it stays executing, and the next start asks again. */
+bool scheduler_end_is_left(const struct scheduler *scheduler,
+                           const struct attempt *attempt);
 /* When the target of a landing with an unclear end is asked again; WALL_NEVER:
  * no such landing. */
 struct wall scheduler_probes_next(const struct scheduler *scheduler);

@@ -46,6 +46,7 @@ static void on_admitted(struct scheduler *scheduler,
     }
     if (job->has_relations && !job_state_is_final(job->state)) {
         scheduler_order_admit(scheduler, job);
+        scheduler_offer_rollback(scheduler, job);
         report_superseded(scheduler, job->num);
     } else if (order_watches(scheduler->order, job->id)) {
         scheduler_order_outside(scheduler, job->id);
@@ -102,9 +103,10 @@ static void on_move(struct scheduler *scheduler,
     if (!order_has(scheduler->order, event->num) &&
         order_watches(scheduler->order, event->id))
         scheduler_order_outside(scheduler, event->id);
+    if (event->to != STATE_PENDING)
+        rollback_queue_forget(&scheduler->rollbacks, event->num);
     if (event->from == STATE_PENDING) {
         picker_forget(scheduler->picker, event->num);
-        rollback_queue_forget(&scheduler->rollbacks, event->num);
         struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
         if (tracked && !tracked->executing && event->to != STATE_EXECUTING)
             scheduler_job_drop(scheduler, tracked);
@@ -129,6 +131,7 @@ static void on_hold(struct scheduler *scheduler, uint64_t num) {
     }
     if (!scheduler_group_hold(scheduler, num, job.holds))
         order_hold(scheduler->order, num, job.holds);
+    scheduler_offer_rollback(scheduler, &job);
     if (job.state == STATE_PENDING && job.holds != 0)
         picker_forget(scheduler->picker, num);
     else if (job.state == STATE_PENDING)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/map.h"
+#include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_scope.h"
 #include "scheduler/scheduler_state.h"
@@ -13,6 +14,7 @@ enum { PAGE_JOBS = 1000, ANCESTORS_MAX = 2000 };
 
 static void load_job(struct scheduler *scheduler, const struct job *job) {
     scheduler_order_admit(scheduler, job);
+    scheduler_offer_rollback(scheduler, job);
     if (scheduler->options.parts != SCHEDULER_STAGES)
         target_recall(scheduler, job);
     if (job->state == STATE_EXECUTING && job_has(job, JOB_ROLLS_BACK))

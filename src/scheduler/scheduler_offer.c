@@ -11,6 +11,14 @@ static void expect_backoff(struct scheduler *scheduler,
         scheduler->due_at = not_before;
 }
 
+void scheduler_offer_rollback(struct scheduler *scheduler,
+                              const struct job *job) {
+    if ((scheduler->options.parts & SCHEDULER_STARTS) && job->holds == 0 &&
+        job_has(job, JOB_ROLLS_BACK) &&
+        (job->state == STATE_QUEUED || job->state == STATE_PENDING))
+        rollback_queue_offer(&scheduler->rollbacks, job);
+}
+
 void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     if (!(scheduler->options.parts & SCHEDULER_STARTS))
         return;
@@ -26,8 +34,7 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
         .not_before = job->not_before,
     };
     picker_offer(scheduler->picker, &offer, scheduler->now);
-    if (job_has(job, JOB_ROLLS_BACK))
-        rollback_queue_offer(&scheduler->rollbacks, job);
+    scheduler_offer_rollback(scheduler, job);
     scheduler_job_keep(scheduler,
                        job); /* frees an old one, which may contain `job` */
 }

@@ -32,7 +32,11 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_verdict.h"
 
-enum { KILL_WAIT_MS = 5000, AGAIN_MS = 2000 };
+enum {
+    KILL_WAIT_MS = 5000,
+    AGAIN_MS = 2000,
+    FIRST = 0 /* the urgency of rollbacks: no set is as urgent */
+};
 
 /* ---- life and time --------------------------------------------------------
  */
@@ -220,19 +224,46 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
     plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
 }
 
-static bool plan_next(struct scheduler *scheduler) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    uint64_t num = rollback_queue_due(&scheduler->rollbacks, scheduler->now);
-    struct rollback_plan rollback_plan;
-    struct job rb;
-    if (scheduler->draining || num == 0)
-        return false;
-    if (!read_rollback(scheduler, num, &arena, &rb))
-        return false;
-    if (rb.state != STATE_PENDING || rb.holds != 0) {
+/* A rollback waits for nothing in Q, so that it is moved on here, whichever
+ * process stages. */
+static void plan_ready(struct scheduler *scheduler, const struct job *rb) {
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_STAGE);
+    struct store_move move = {.num = rb->num,
+                              .from = STATE_QUEUED,
+                              .to = STATE_PENDING,
+                              .reason = SPAN(REASON_RB)};
+    plan->num = rb->num;
+    plan->op = store_move(scheduler->batch, &move);
+}
+
+/* The first rollback that is waiting and not held. */
+static bool find_next(struct scheduler *scheduler, struct arena *arena,
+                      struct job *ret_rb) {
+    uint64_t num;
+    while ((num = rollback_queue_due(&scheduler->rollbacks, scheduler->now)) !=
+           0) {
+        if (!read_rollback(scheduler, num, arena, ret_rb)) {
+            scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
+            return false;
+        }
+        if (ret_rb->holds == 0 &&
+            (ret_rb->state == STATE_QUEUED || ret_rb->state == STATE_PENDING))
+            return true;
         rollback_queue_forget(&scheduler->rollbacks,
                               num); /* its events report the rest */
+    }
+    return false;
+}
+
+static bool plan_next(struct scheduler *scheduler) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct rollback_plan rollback_plan;
+    struct job rb;
+    if (scheduler->draining || !find_next(scheduler, &arena, &rb))
         return false;
+    if (rb.state == STATE_QUEUED) {
+        plan_ready(scheduler, &rb);
+        return true;
     }
     arena_clear(&scheduler->rollback_run.arena);
     scheduler->rollback_run = (struct rollback_run){0};
@@ -241,6 +272,15 @@ static bool plan_next(struct scheduler *scheduler) {
     plan_take(scheduler, &rb, &rollback_plan.decision);
     rollback_plan_clear(&rollback_plan);
     return true;
+}
+
+void scheduler_rollback_yield(struct scheduler *scheduler) {
+    uint64_t num;
+    struct span target;
+    for (size_t i = 0; rollback_queue_due_at(&scheduler->rollbacks,
+                                             scheduler->now, i, &num, &target);
+         i++)
+        picker_yield(scheduler->picker, target, FIRST, num);
 }
 
 /* Withdraws assignments on the target that were made ahead of a free slot and

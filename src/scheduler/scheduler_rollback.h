@@ -32,6 +32,9 @@ void scheduler_rollback_recover(struct scheduler *scheduler,
 /* Starts, continues or ends a rollback. True: the batch belongs to the rollback
  * alone, and is all or nothing. */
 bool scheduler_rollback_plan(struct scheduler *scheduler);
+/* Keeps sets from starting on the targets of rollbacks that wait for another
+ * one to end, or that cannot be decided now. */
+void scheduler_rollback_yield(struct scheduler *scheduler);
 void scheduler_rollback_committed(struct scheduler *scheduler,
                                   const struct plan *plan, bool ok);
 /* Plans what is recorded beside the end of an RB's attempt. */

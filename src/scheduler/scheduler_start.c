@@ -61,7 +61,8 @@ static struct tracked_array *best_array(struct scheduler *scheduler,
                                         size_t *ret_task) {
     LIST_EACH (&scheduler->arrays, link) {
         struct tracked_array *array = LIST_OF(link, struct tracked_array, link);
-        if (!array->begun || array->tracked->killer != RETRY_NOBODY)
+        if (!array->begun || array->tracked->killer != RETRY_NOBODY ||
+            picker_yields(scheduler->picker, job_rank(&array->tracked->job)))
             continue;
         *ret_task = array_next(&array->array, scheduler->now);
         if (*ret_task < array->array.count)
@@ -248,6 +249,14 @@ void scheduler_plan_starts(struct scheduler *scheduler) {
     scheduler_backoff_offer(scheduler);
     start_all(scheduler);
     scheduler_backoff_clear(scheduler);
+}
+
+void scheduler_yield(struct scheduler *scheduler, struct span target,
+                     unsigned char urgency, uint64_t num) {
+    if (target.len > 0)
+        picker_yield(scheduler->picker, target, urgency, num);
+    if (urgency <= CLASS_EM)
+        picker_yield_all(scheduler->picker, urgency);
 }
 
 void scheduler_withdraw_ahead(struct scheduler *scheduler, unsigned count) {

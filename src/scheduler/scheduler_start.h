@@ -11,6 +11,12 @@ struct scheduler;
 
 /* Picks jobs for the free slots and adds their assignments to the batch. */
 void scheduler_plan_starts(struct scheduler *scheduler);
+/* A job of this target is about to become ready, or may be once a step of this
+ * turn is recorded: nothing less urgent starts on the target before, and
+ * nothing less urgent at all if it is an emergency. `urgency` is the first byte
+ * of its rank. */
+void scheduler_yield(struct scheduler *scheduler, struct span target,
+                     unsigned char urgency, uint64_t num);
 /* Withdraws assignments that were made ahead of free slots: `count` attempts,
  * the youngest first. */
 void scheduler_withdraw_ahead(struct scheduler *scheduler, unsigned count);

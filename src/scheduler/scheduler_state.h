@@ -53,6 +53,7 @@ struct scheduler {
                                     events */
     struct rollback_run rollback_run;
 
+    bool awaits_rollback; /* see scheduler_await_rollback */
     bool draining, returning;
     bool idle; /* the last turn found nothing to do */
     bool failed;

@@ -101,6 +101,7 @@ static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct scheduler_engine *engine = self;
     prune_now_and_then(engine, turn->now);
+    scheduler_await_rollback(engine->scheduler, engine->host->awaits_rollback);
     return scheduler_turn(engine->scheduler, turn->now, ret_next, err);
 }
 

@@ -69,6 +69,38 @@ static void judge_dependency(struct world *world, const struct process *process,
     arena_clear(&arena);
 }
 
+/* The number of the last event of a job; 0 if that is no step of its life,
+ * which somebody may have put in front of a decision that was under way. */
+static uint64_t last_step(struct world *world, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    if (!store_events(world->store, 0, num, 0, &arena, &events, &count, NULL) ||
+        count == 0 || events[count - 1].kind != EVENT_MOVE)
+        return 0;
+    return events[count - 1].seq;
+}
+
+/* O19: no set starts while a rollback of its target waits. */
+static void judge_rollbacks(struct world *world, const struct ghost *ghost) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_QUEUED) |
+                                        STATE_BIT(STATE_PENDING),
+                              .limit = 100000};
+    uint64_t started = last_step(world, ghost->num), asked;
+    struct job *jobs;
+    size_t count;
+    if (started == 0 ||
+        !store_jobs(world->store, &list, &arena, &jobs, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (job_has(&jobs[i], JOB_ROLLS_BACK) && jobs[i].holds == 0 &&
+            jobs[i].not_before.ns == 0 &&
+            (asked = last_step(world, jobs[i].num)) != 0 && asked < started)
+            world_fail(world, "%s starts, but rollback %.*s waits", ghost->id,
+                       (int)jobs[i].id.len, jobs[i].id.p);
+}
+
 void judge_start(struct world *world, const struct process *process) {
     struct ghost *ghost = world_ghost(world, span_of(process->id));
     unsigned live = 0;
@@ -105,6 +137,8 @@ void judge_start(struct world *world, const struct process *process) {
                    process->set_count, ghost->want, ghost->group);
     if (ghost->change && !ghost->rollback)
         judge_lanes(world);
+    if (ghost->change && !ghost->rollback)
+        judge_rollbacks(world, ghost);
 }
 
 /* A job whose time has come must be running or be known as one that can start,
