@@ -41,10 +41,10 @@ static bool owns_data(struct prequeue *prequeue,
     struct job job;
     bool known = false, there = false;
     *ret_owns = false;
-    if (!set_name_parse(span_of(entry->name), &name, &why))
-        return true;
-    if (!store_lookup(base->store, name.csid, &arena, &job, &known, err) ||
-        !dir_stat(base->dirs[BASE_DATA], entry->name, &st, &there, err))
+    if (set_name_parse(span_of(entry->name), &name, &why) &&
+        !store_lookup(base->store, name.csid, &arena, &job, &known, err))
+        return false;
+    if (!dir_stat(base->dirs[BASE_DATA], entry->name, &st, &there, err))
         return false;
     *ret_owns = there && !(known && span_is(job.name, entry->name));
     return true;

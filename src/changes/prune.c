@@ -5,13 +5,13 @@
 
 #include "lib/log.h"
 #include "os/dir.h"
+#include "changes/leftover.h"
 #include "changes/placement.h"
-#include "wire/set_name.h"
 
 /* archive/NAME is the job file, archive/NAME.tar the tarball; registry and log
  * keep the set for ever. */
 
-enum { JOBS_AT_ONCE = 200, TMP_HOURS = 36 };
+enum { JOBS_AT_ONCE = 200 };
 
 bool prune_has(const struct base *base, const char *name) {
     struct stat st;
@@ -69,82 +69,38 @@ static bool archive_old(struct base *base, struct wall now,
     return true;
 }
 
-static bool clear_tmp(struct base *base, struct wall now,
-                      struct prune_report *report, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct span *names;
-    size_t count;
-    if (!dir_list(base->dirs[BASE_TMP], &arena, &names, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        struct err why = {0};
-        struct stat st;
-        bool there;
-        if (!dir_stat(base->dirs[BASE_TMP], names[i].p, &st, &there, err))
-            return false;
-        if (!there || wall_s(now) - st.st_mtim.tv_sec < TMP_HOURS * 3600)
-            continue;
-        /* A file that cannot be removed must not keep the others. */
-        if (dir_remove_tree(base->dirs[BASE_TMP], names[i].p, &why))
-            report->removed++;
-        else
-            log_warning("cannot remove old files from tmp/: %s", why.text);
-    }
-    return true;
-}
+struct clearing {
+    struct base *base;
+    struct prune_report *report;
+};
 
-/* data/NAME of a set that was never admitted and has no marker: its sender
- * never got a confirmation. It may still be useful, so it is not deleted. */
-static bool is_orphan(struct base *base, const char *name, struct wall now,
-                      bool *ret_orphan, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct set_name parsed;
-    struct refusal why;
-    struct stat st, marker;
-    struct job job;
-    bool there, waiting, known = false;
-    *ret_orphan = false;
-    if (!dir_stat(base->dirs[BASE_DATA], name, &st, &there, err) ||
-        !dir_stat(base->dirs[BASE_PREQUEUE], name, &marker, &waiting, err))
-        return false;
-    if (!there || waiting || wall_s(now) - st.st_ctim.tv_sec < TMP_HOURS * 3600)
-        return true;
-    if (set_name_parse(span_of(name), &parsed, &why) &&
-        !store_lookup(base->store, parsed.csid, &arena, &job, &known, err))
-        return false;
-    *ret_orphan = !known || !span_is(job.name, name);
-    return true;
-}
-
-static bool reject_orphans(struct base *base, struct wall now,
-                           struct prune_report *report, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct span *names;
-    size_t count;
-    if (!dir_list(base->dirs[BASE_DATA], &arena, &names, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        bool orphan;
-        if (!is_orphan(base, names[i].p, now, &orphan, err))
-            return false;
-        if (!orphan)
-            continue;
-        if (!placement_reject(
-                base, base->dirs[BASE_DATA], names[i].p, "no-marker",
-                "it was in data/ for 36 hours without a marker in prequeue/",
-                err))
-            return false;
-        report->removed++;
-    }
-    return true;
+/* A tarball may still be useful to its sender, so it is not deleted. A file
+ * that cannot be removed must not keep the others. */
+static void clear_leftover(void *ctx, const struct leftover *leftover) {
+    struct clearing *clearing = ctx;
+    struct base *base = clearing->base;
+    int dir = base->dirs[leftover->dir];
+    struct err err = {0};
+    if (!leftover->is_due)
+        return;
+    bool ok = leftover->dir == BASE_TMP
+                  ? dir_remove_tree(dir, leftover->name, &err)
+                  : placement_reject(base, dir, leftover->name, "no-marker",
+                                     "it was in data/ for 36 hours without a "
+                                     "marker in prequeue/",
+                                     &err);
+    clearing->report->removed += ok;
+    if (!ok)
+        log_warning("cannot remove what a submission left in %s/: %s",
+                    base_dir_name(leftover->dir), err.text);
 }
 
 bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
            struct err *err) {
     *ret_report = (struct prune_report){0};
     if (!archive_old(base, now, ret_report, err) ||
-        !reject_orphans(base, now, ret_report, err) ||
-        !clear_tmp(base, now, ret_report, err))
+        !leftovers_find(base, now, clear_leftover,
+                        &(struct clearing){base, ret_report}, err))
         return false;
     if (ret_report->archived + ret_report->removed > 0)
         log_info(

@@ -1,6 +1,7 @@
 /* Removes old files: job files and tarballs of sets that have been final for
- * keep-days go to archive/, tarballs without a marker to reject/; files in tmp/
- * are deleted after 36 hours. */
+ * keep-days go to archive/; of what nothing needs any more
+ * (changes/leftover.h), tarballs go to reject/ after 36 hours, and files in
+ * tmp/ are deleted. */
 #ifndef POINTSMAN_CHANGES_PRUNE_H
 #define POINTSMAN_CHANGES_PRUNE_H
 

@@ -77,6 +77,33 @@ static bool read_line(struct span text, struct span csid, struct arena *arena,
     return true;
 }
 
+/* A text that was too long for its line ends in "...". */
+static bool is_same_text(struct span kept, struct span whole) {
+    if (span_equal(kept, whole))
+        return true;
+    return span_ends(kept, "...") && kept.len - 3 <= whole.len &&
+           memcmp(kept.p, whole.p, kept.len - 3) == 0;
+}
+
+bool set_log_is_true(const struct store_event *line,
+                     const struct store_event *event) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct store_event as_written;
+    struct err err;
+    write_line(event, &text);
+    text.len--;
+    if (!read_line(text_span(&text), line->id, &arena, &as_written, &err))
+        return true; /* nothing that is written cannot be read */
+    return line->kind == as_written.kind && line->from == as_written.from &&
+           line->to == as_written.to && line->attempt == as_written.attempt &&
+           line->at.ns == as_written.at.ns &&
+           span_equal(line->actor, as_written.actor) &&
+           is_same_text(line->reason, as_written.reason) &&
+           is_same_text(line->detail, as_written.detail) &&
+           (line->facts.len == 0 || span_equal(line->facts, as_written.facts));
+}
+
 /* ---- appending ------------------------------------------------------- */
 
 static void write_head(struct base *base, const struct job *job,

@@ -31,4 +31,10 @@ struct set_log {
 bool set_log_read(struct base *base, struct span csid, struct arena *arena,
                   struct set_log *ret_log, struct err *err);
 
+/* True if this line of a log, which has the number of the event, also has its
+ * step, time, actor and texts, as far as the line has room for them. Logs of
+ * older versions lack the facts. */
+bool set_log_is_true(const struct store_event *line,
+                     const struct store_event *event);
+
 #endif

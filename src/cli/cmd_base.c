@@ -147,8 +147,8 @@ static const char *plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
-static void print_problem(void *ctx, const char *sentence) {
-    const bool *as_json = ctx;
+static void print_finding(const bool *as_json, const char *kind,
+                          const char *sentence) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct json json;
 
@@ -158,16 +158,25 @@ static void print_problem(void *ctx, const char *sentence) {
     }
     json_open(&json, &line);
     json_object(&json);
-    json_key(&json, "problem");
+    json_key(&json, kind);
     json_string(&json, sentence);
     json_end(&json);
     text_addc(&line, '\n');
     (void)console_write(text_span(&line));
 }
 
+static void print_problem(void *ctx, const char *sentence) {
+    print_finding(ctx, "problem", sentence);
+}
+
+static void print_remark(void *ctx, const char *sentence) {
+    print_finding(ctx, "remark", sentence);
+}
+
 int cmd_fsck(struct call *call) {
     bool json = call_has(call, "json"), rebuild = call_has(call, "rebuild");
-    struct fsck_report report = {.problem = print_problem, .ctx = &json};
+    struct fsck_report report = {
+        .problem = print_problem, .remark = print_remark, .ctx = &json};
     struct base_open how = {.read_only = true};
     struct base *base = NULL;
     const char *path;

@@ -6,10 +6,12 @@
 #include <time.h>
 
 #include "lib/map.h"
+#include "os/clock.h"
 #include "os/dir.h"
 #include "os/sum.h"
 #include "maintenance/fsck_report.h"
 #include "maintenance/target_check.h"
+#include "changes/leftover.h"
 #include "changes/placement.h"
 #include "changes/prune.h"
 #include "changes/set_log.h"
@@ -84,13 +86,6 @@ static void check_data(struct base *base, const struct job *job, const char *id,
     }
 }
 
-static bool is_line_of(const struct store_event *line,
-                       const struct store_event *event) {
-    return line->seq == event->seq && line->kind == event->kind &&
-           line->from == event->from && line->to == event->to &&
-           line->attempt == event->attempt;
-}
-
 static bool check_log(struct base *base, const struct job *job, const char *id,
                       struct arena *arena, struct fsck_report *report,
                       struct err *err) {
@@ -109,8 +104,14 @@ static bool check_log(struct base *base, const struct job *job, const char *id,
         for (size_t i = 0; i < count; i++, at++) {
             after = events[i].seq;
             report->events++;
-            if (known &&
-                (at >= log.count || !is_line_of(&log.events[at], &events[i]))) {
+            if (known && at < log.count &&
+                log.events[at].seq == events[i].seq) {
+                if (!set_log_is_true(&log.events[at], &events[i]))
+                    fsck_problem(report,
+                                 "set '%s': event %llu was altered: its log "
+                                 "and the registry differ",
+                                 id, (unsigned long long)events[i].seq);
+            } else if (known) {
                 fsck_problem(report,
                              "set '%s': its log and the registry differ from "
                              "event %llu on",
@@ -223,6 +224,27 @@ static bool look_for_owner(void *ctx, struct span entry) {
     return true;
 }
 
+/* Files of submissions that are under way do not count as problems. */
+static void on_leftover(void *ctx, const struct leftover *leftover) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct fsck_report *report = ctx;
+    text_addc(&text, '\'');
+    text_addescaped(&text, span_of(leftover->name));
+    if (leftover->dir == BASE_TMP)
+        text_adds(&text, "' in tmp/ was left by a process that has ended; ");
+    else
+        text_adds(&text, "' in data/ has no marker in prequeue/ and belongs to "
+                         "no set; ");
+    text_addf(&text, "it %s %s after %d hours, when 'exec' runs",
+              leftover->is_due ? "should have been" : "is",
+              leftover->dir == BASE_TMP ? "removed" : "moved to reject/",
+              LEFTOVER_HOURS);
+    if (leftover->is_due)
+        fsck_problem(report, "%s", text_string(&text));
+    else if (report->remark)
+        report->remark(report->ctx, text_string(&text));
+}
+
 static void on_problem(void *ctx, const char *sentence) {
     fsck_problem(ctx, "%s", sentence);
 }
@@ -256,5 +278,6 @@ bool fsck_check(struct base *base, struct fsck_report *report,
         if (!dir_each(base->dirs[state], look_for_owner, &looking, err))
             return false;
     }
-    return check_targets(base, report, err);
+    return leftovers_find(base, clock_wall(), on_leftover, report, err) &&
+           check_targets(base, report, err);
 }

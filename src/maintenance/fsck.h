@@ -14,6 +14,8 @@ struct fsck_report {
     uint64_t problems, sets, events;
     /* Called with a sentence for each problem; may be NULL. */
     void (*problem)(void *ctx, const char *sentence);
+    /* The same for what will be put right by itself. */
+    void (*remark)(void *ctx, const char *sentence);
     void *ctx;
 };
 

@@ -32,6 +32,14 @@ bool fifo_open(int dir, const char *name, int *ret_fd, struct err *err) {
     return true;
 }
 
+bool fifo_is_there(int dir, const char *name, int fd) {
+    struct stat named, open;
+    bool there;
+    return dir_stat(dir, name, &named, &there, NULL) && there &&
+           fstat(fd, &open) == 0 && named.st_ino == open.st_ino &&
+           named.st_dev == open.st_dev;
+}
+
 bool fifo_drain(int fd) {
     char bytes[512];
     bool any = false;

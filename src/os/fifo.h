@@ -12,6 +12,8 @@
 
 /* Opens the daemon's end, non-blocking; makes the FIFO if it is absent. */
 bool fifo_open(int dir, const char *name, int *ret_fd, struct err *err);
+/* True if `name` is the FIFO that is open. */
+bool fifo_is_there(int dir, const char *name, int fd);
 /* Empties the FIFO. True if it held anything. */
 bool fifo_drain(int fd);
 /* Writes one byte. A missing reader, a full FIFO or a lack of permission is

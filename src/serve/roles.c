@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,6 +51,34 @@ static void on_fifo(uv_poll_t *poll, int status, int events) {
         fifo_drain(roles->held[i].fifo_fd);
     roles->look = true;
     roles_turn(roles);
+}
+
+/* Somebody may have removed ctrl/, or a FIFO in it: callers then trigger
+ * nobody. The old end is watched until the new one is closed into its place. */
+void roles_fifos_renew(struct roles *roles) {
+    for (size_t i = 0; i < roles->host.role_count; i++) {
+        struct held_role *held = &roles->held[i];
+        const char *role = roles->host.roles[i]->name;
+        int dir = roles->base->dirs[BASE_CTRL], fd = -1;
+        char name[64];
+        struct err err;
+        snprintf(name, sizeof(name), BASE_ROLE_FIFO, role);
+        if (!held->polls || fifo_is_there(dir, name, held->fifo_fd))
+            continue;
+        if (!fifo_open(dir, name, &fd, &err)) {
+            if (!held->is_deaf)
+                log_error("the FIFO of %s is missing: %s", role, err.text);
+            held->is_deaf = true;
+            continue;
+        }
+        held->is_deaf = false;
+        uv_poll_stop(&held->poll);
+        if (dup3(fd, held->fifo_fd, O_CLOEXEC) >= 0)
+            log_warning("the FIFO ctrl/%s was missing and has been recreated",
+                        name);
+        close(fd);
+        uv_poll_start(&held->poll, UV_READABLE, on_fifo);
+    }
 }
 
 /* ---- what the worker tells ---------------------------------------------- */

@@ -15,6 +15,7 @@ struct held_role {
     int lock_fd, fifo_fd;
     uv_poll_t poll;
     bool polls;
+    bool is_deaf; /* its FIFO is missing and cannot be recreated; logged once */
 };
 
 struct open_engine {
@@ -48,6 +49,8 @@ struct roles {
     void *closed_ctx;
 };
 
+/* Recreates the FIFOs of the roles that are missing, and listens to those. */
+void roles_fifos_renew(struct roles *roles);
 /* Does everything that is due, in its order; sets the timer for the next
  * turn (roles_turn.c). */
 void roles_turn(struct roles *roles);

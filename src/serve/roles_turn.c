@@ -28,6 +28,7 @@ static void look_around(struct roles *roles, struct wall now) {
         roles->poll_at =
             mono_add_ms(at, roles->base->config.queue.poll_s * 1000);
         roles->look = true;
+        roles_fifos_renew(roles);
         if (!projection_reconcile(roles->host.projection, now, &err))
             log_error("cannot look for job files moved by hand: %s", err.text);
     }

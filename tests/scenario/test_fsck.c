@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "changes/prune.h"
+#include "os/clock.h"
 #include "support/spool.h"
 
 static struct text problems;
@@ -400,6 +401,47 @@ static void each_kind_of_damage_is_reported(void **state) {
     spool_end(&spool);
 }
 
+/* Replaces the first `from` in a log by `to`, of the same length. */
+static void log_alter(struct spool *spool, const char *id, const char *from,
+                      const char *to) {
+    CLEANUP(fd_close)
+    int log = openat(spool->base->dirs[BASE_LOG], id, O_RDWR);
+    char bytes[8192];
+    ssize_t got = pread(log, bytes, sizeof(bytes), 0);
+    assert_true(got > 0);
+    const char *at = memmem(bytes, (size_t)got, from, strlen(from));
+    assert_non_null(at);
+    assert_true(pwrite(log, to, strlen(to), at - bytes) > 0);
+}
+
+static void an_altered_event_is_named_by_its_number(void **state) {
+    struct spool spool;
+    struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    char words[64];
+    (void)state;
+    make_busy(&spool);
+    assert_clean(&spool);
+    uint64_t num = spool_job(&spool, "F1").num;
+    assert_true(store_events(spool.base->store, 0, num, 0, &arena, &events,
+                             &count, NULL));
+    snprintf(words, sizeof(words), "set 'F1': event %llu was altered",
+             (unsigned long long)events[count - 1].seq);
+    log_alter(&spool, "F1", "exit-3", "exit-4");
+    assert_int_equal(check(&spool), 1);
+    assert_non_null(strstr(problems.p, words));
+    log_alter(&spool, "F1", "exit-4", "exit-3");
+    assert_clean(&spool);
+    snprintf(words, sizeof(words), "set 'F1': event %llu was altered",
+             (unsigned long long)events[0].seq);
+    log_alter(&spool, "F1", "uid:", "uit:");
+    assert_int_equal(check(&spool), 1);
+    assert_non_null(strstr(problems.p, words));
+    arena_clear(&arena);
+    spool_end(&spool);
+}
+
 static void old_sets_are_archived_and_stay_known(void **state) {
     struct spool spool;
     struct prune_report report;
@@ -435,6 +477,96 @@ static void old_sets_are_archived_and_stay_known(void **state) {
     spool_end(&spool);
 }
 
+static bool is_there(const struct spool *spool, enum base_dir dir,
+                     const char *name) {
+    struct stat st;
+    return fstatat(spool->base->dirs[dir], name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* After 36 hours, nothing that was refused or left is in tmp/ and data/. What a
+ * live job needs stays, however old it is. */
+static void leftovers_are_removed_in_time(void **state) {
+    struct spool spool;
+    struct prune_report report;
+    struct err err = {0};
+    (void)state;
+    make_busy(&spool);
+    const char *orphan = spool_name("O1", "DC"),
+               *waits = spool_name("W1", "DC");
+    const char *refused = spool_name("B1", "XX");
+    spool_write(&spool, BASE_DATA, orphan, SPAN("x"));
+    spool_write(&spool, BASE_DATA, "not a name", SPAN("x"));
+    spool_put(&spool, refused, SPAN("x"));
+    spool_scan(&spool);
+    assert_false(is_there(&spool, BASE_DATA, refused));
+    spool_write(&spool, BASE_PREQUEUE, waits, SPAN(""));
+    spool_write(&spool, BASE_DATA, waits, SPAN("x"));
+    int tmp = spool.base->dirs[BASE_TMP];
+    static const char *const dirs[] = {"land.X1.1", "land.X1.1/tree",
+                                       "land.D1.1", "land.D1.1/tree"};
+    for (size_t i = 0; i < COUNT(dirs); i++)
+        assert_int_equal(mkdirat(tmp, dirs[i], 0700), 0);
+    static const char *const files[] = {
+        "drop.999999999.1", "upload", "revert.X1", "move.1-2.main", "by+gone"};
+    for (size_t i = 0; i < COUNT(files); i++)
+        spool_write(&spool, BASE_TMP, files[i], SPAN("x"));
+    CLEANUP(text_clear) struct text note = TEXT_INIT;
+    text_addf(&note, "by+%s", waits);
+    spool_write(&spool, BASE_TMP, text_string(&note), SPAN("x"));
+    /* A time that its owner has set says nothing. */
+    const struct timespec future[2] = {{.tv_sec = INT32_MAX},
+                                       {.tv_sec = INT32_MAX}};
+    const struct timespec past[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(tmp, "upload", past, 0), 0);
+    assert_int_equal(utimensat(tmp, "drop.999999999.1", future, 0), 0);
+
+    assert_true(prune(spool.base, clock_wall(), &report, &err));
+    assert_int_equal(report.removed, 0);
+    assert_true(is_there(&spool, BASE_TMP, "upload"));
+    assert_true(prune(spool.base,
+                      wall_add_ms(clock_wall(), INT64_C(37) * 3600 * 1000),
+                      &report, &err));
+    assert_false(is_there(&spool, BASE_DATA, orphan));
+    assert_true(is_there(&spool, BASE_REJECT, orphan));
+    assert_false(is_there(&spool, BASE_DATA, "not a name"));
+    assert_true(is_there(&spool, BASE_DATA, waits));
+    assert_false(is_there(&spool, BASE_TMP, "drop.999999999.1"));
+    assert_false(is_there(&spool, BASE_TMP, "upload"));
+    assert_false(is_there(&spool, BASE_TMP, "land.D1.1"));
+    assert_false(is_there(&spool, BASE_TMP, "by+gone"));
+    assert_true(is_there(&spool, BASE_TMP, "land.X1.1/tree"));
+    assert_true(is_there(&spool, BASE_TMP, "revert.X1"));
+    assert_true(is_there(&spool, BASE_TMP, "move.1-2.main"));
+    assert_true(is_there(&spool, BASE_TMP, text_string(&note)));
+    assert_int_equal(report.removed, 6);
+    spool_end(&spool);
+}
+
+/* One that cannot be moved away does not keep the others. */
+static void leftover_that_cannot_be_removed_keeps_no_other(void **state) {
+    struct spool spool;
+    struct prune_report report;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    const char *first = spool_name("A1", "DC"), *last = spool_name("Z1", "DC");
+    spool_write(&spool, BASE_DATA, first, SPAN("x"));
+    spool_write(&spool, BASE_DATA, last, SPAN("x"));
+    spool_write(&spool, BASE_TMP, "upload", SPAN("x"));
+    /* The note that says why cannot be written. */
+    char why[300];
+    snprintf(why, sizeof(why), "%s.why", first);
+    assert_int_equal(mkdirat(spool.base->dirs[BASE_REJECT], why, 0700), 0);
+    assert_true(prune(spool.base,
+                      wall_add_ms(clock_wall(), INT64_C(37) * 3600 * 1000),
+                      &report, &err));
+    assert_true(is_there(&spool, BASE_DATA, first));
+    assert_false(is_there(&spool, BASE_DATA, last));
+    assert_false(is_there(&spool, BASE_TMP, "upload"));
+    assert_int_equal(report.removed, 2);
+    spool_end(&spool);
+}
+
 static int clear_problems(void **state) {
     (void)state;
     text_clear(&problems);
@@ -455,7 +587,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(junk_among_job_files_and_logs_is_reported_and_ignored),
         cmocka_unit_test(rebuild_refuses_a_base_in_use),
         cmocka_unit_test(each_kind_of_damage_is_reported),
+        cmocka_unit_test(an_altered_event_is_named_by_its_number),
         cmocka_unit_test(old_sets_are_archived_and_stay_known),
+        cmocka_unit_test(leftovers_are_removed_in_time),
+        cmocka_unit_test(leftover_that_cannot_be_removed_keeps_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, clear_problems);
 }
