@@ -95,6 +95,26 @@ static bool has_signature(const struct meta *meta) {
     return false;
 }
 
+/* The name that `change pack` has written into the set. */
+static bool names_itself_well(const struct candidate *candidate,
+                              struct ruling_why *why) {
+    const struct section *section =
+        sections_find(&candidate->meta.sections, "set-name");
+    struct refusal refusal = {0};
+    struct set_name name;
+    if (!section)
+        return true;
+    if (section->lines.count != 1)
+        set_ruling(why, refusal_word(REFUSAL_BAD_NAME),
+                   "##set-name is one line, not %zu", section->lines.count);
+    else if (!set_name_parse(section->lines.items[0], &name, &refusal))
+        set_ruling(why, refusal_word(refusal.kind), "##set-name: %s",
+                   refusal.text);
+    else
+        return true;
+    return false;
+}
+
 static bool can_be_done(const struct candidate *candidate,
                         struct ruling_why *why) {
     const struct section *closure =
@@ -183,7 +203,7 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
         set_ruling(why, refusal_word(refusal.kind), "%s", refusal.text);
         return true;
     }
-    if (!can_be_done(candidate, why) ||
+    if (!names_itself_well(candidate, why) || !can_be_done(candidate, why) ||
         !target_allows(base, candidate, ret_target, why))
         return true;
     if (approvals_refuse(base, candidate, (*ret_target)->name, now, why))

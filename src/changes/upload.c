@@ -49,6 +49,10 @@ bool upload_open(struct base *base, struct span name, struct span id,
                        "'%.*s' is not a valid id: a letter or digit, then "
                        "letters, digits, dots and dashes, 64 at most",
                        (int)(id.len < 80 ? id.len : 80), id.p);
+    bool named = set_name_parse(name, &parsed, &why);
+    if (id.len == 0 && !named && set_name_is_meant(name))
+        return err_set(err, ERR_REFUSED, "%s: %s", refusal_word(why.kind),
+                       why.text);
     struct upload *upload = mem_alloc(sizeof(*upload));
     upload->base = base;
     upload->fd = -1;
@@ -60,7 +64,7 @@ bool upload_open(struct base *base, struct span name, struct span id,
         return err_wrap(err, "cannot store the set");
     }
     /* Any other file name is fine too: the name is then made here. */
-    if (id.len == 0 && set_name_parse(name, &parsed, &why))
+    if (id.len == 0 && named)
         upload->name = arena_span(&upload->arena, name);
     upload->id = arena_span(&upload->arena, id);
     *ret_upload = upload;

@@ -21,11 +21,6 @@ static const char *file_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
-static bool is_set_name(const char *name) {
-    struct set_name parsed;
-    return set_name_parse(span_of(name), &parsed, NULL);
-}
-
 /* A set that cannot be taken now is refused temporarily, whatever the
  * reason: 111 (`pointsman help exit-codes`). */
 static void refused_for_now(struct err *err) {
@@ -70,7 +65,8 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
                        file, file);
     call_uri_begin(&uri, "/api/v1/changes");
     call_uri_add(&uri, "name",
-                 is_set_name(file_name(file)) ? file_name(file) : NULL);
+                 set_name_is_meant(span_of(file_name(file))) ? file_name(file)
+                                                             : NULL);
     bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
     text_clear(&uri.text);
     if (!ok) {

@@ -124,6 +124,10 @@ bool set_name_parse(struct span text, struct set_name *ret_name,
     return true;
 }
 
+bool set_name_is_meant(struct span text) {
+    return text.len > 0 && memmem(text.p, text.len, "_@", 2) != NULL;
+}
+
 bool set_name_format(const struct set_name *name, struct text *out) {
     if (!set_csid_is_valid(name->csid) || !host_is_valid(name->host) ||
         name->pid > UINT64_C(9999999999) || name->class >= SET_CLASSES ||

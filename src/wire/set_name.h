@@ -39,6 +39,8 @@ struct set_name {
 /* Spans of *ret_name point into `text`. */
 bool set_name_parse(struct span text, struct set_name *ret_name,
                     struct refusal *why);
+/* True if a file is meant to have such a name: it has the "_@" of the time. */
+bool set_name_is_meant(struct span text);
 /* Appends the canonical name (the member `text` is ignored). False, with
  * nothing appended: a part breaks the grammar or the whole is too long. */
 bool set_name_format(const struct set_name *name, struct text *out);

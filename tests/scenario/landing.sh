@@ -88,6 +88,54 @@ blind_is_refused() {
 scenario 'a target with blind = deny refuses a set without ##base at once' \
     blind_is_refused
 
+blind_files_are_refused() {
+    make_base
+    printf '[target "main"]\nblind = deny\n' >base/conf.d/target.conf
+    make_set a DC a 'text of a'
+    drop_set "$made"
+    within pointsman daemon all --until-idle
+    says 'policy: it has no ##base' "base/reject/$(basename "$made").why"
+    ends 66 pointsman status a
+}
+scenario 'the same for a set that arrives as a file' blind_files_are_refused
+
+# refused_name NAME: a set of this file name is refused by both routes
+refused_name() {
+    mv "$made" "sets/$1"
+    ends 100 pointsman change submit "sets/$1"
+    says 'bad-name: ' err
+    drop_set "$here/sets/$1"
+    within pointsman daemon all --until-idle
+    says 'bad-name: ' "base/reject/$1.why"
+    same 'what is left' "$(ls -A base/data base/prequeue | grep -v :)" ''
+    made=$here/sets/$1
+}
+
+bad_names_are_refused() {
+    make_base
+    make_set a DC a 'text of a'
+    for name in 'a_@40000000655_1_host_DC' \
+        'a_@400000006553f15e00000000_1_host_XX' \
+        '-a_@400000006553f15e00000000_1_host_DC' \
+        'a_@400000006553f15e00000000_x_host_DC'; do
+        refused_name "$name"
+    done
+    # Any other file name says nothing; then the set says what its name is.
+    for line in 'a_@400000006553f15e00000000_1_host_XX' 'a name'; do
+        make_set b DC b 'text of b' '##set-name' "$line"
+        drop_set "$made"
+        mv "$made" plain.tar
+        ends 100 pointsman change submit plain.tar
+        says 'bad-name: ##set-name: ' err
+        within pointsman daemon all --until-idle
+        says 'bad-name: ##set-name: ' "base/reject/$(basename "$made").why"
+    done
+    ends 0 pointsman list --all
+    same 'sets' "$(sed 1d out)" ''
+}
+scenario 'a name that breaks the grammar is refused at the door' \
+    bad_names_are_refused
+
 # ---- lanes ---------------------------------------------------------------------
 
 # There are two lanes. Both checks start before either ends, so that both
