@@ -70,6 +70,18 @@ static const struct land_base_set *bases_of(const struct run_set *set,
     return bases;
 }
 
+static const struct land_need *needs_of(const struct run_set *set,
+                                        struct arena *arena) {
+    struct land_need *needs =
+        arena_alloc(arena, set->need_count * sizeof *needs + 1);
+    for (size_t i = 0; i < set->need_count; i++)
+        needs[i] =
+            (struct land_need){.id = arena_string(arena, set->needs[i].id),
+                               .sum = arena_string(arena, set->needs[i].sum),
+                               .admitted = set->needs[i].admitted};
+    return needs;
+}
+
 static struct land_start landed_set(const struct run_set *set,
                                     struct arena *arena) {
     const struct job *job = set->job;
@@ -85,7 +97,9 @@ static struct land_start landed_set(const struct run_set *set,
         .approved_by = names_of(set->approved_by, set->approved_count, arena),
         .approved_count = set->approved_count,
         .bases = bases_of(set, arena),
-        .base_count = set->base_count};
+        .base_count = set->base_count,
+        .needs = needs_of(set, arena),
+        .need_count = set->need_count};
 }
 
 static struct run_set set_of(const struct run_start *start) {

@@ -9,6 +9,7 @@
 
 #include "core/reason.h"
 #include "os/account.h"
+#include "maintenance/target_check.h"
 #include "os/clock.h"
 
 enum { LIST_SCREEN = 200 };
@@ -253,6 +254,43 @@ static const char *submitter(struct span line, struct arena *arena) {
                : arena_printf(arena, "by %s (%s)", actor, cause);
 }
 
+/* The base of `status`, opened when it is needed: for its owner only. */
+static struct {
+    struct call *call;
+    struct base *base;
+    bool is_tried;
+} here;
+
+static struct base *base_here(void) {
+    struct base_open how = {.read_only = true};
+    struct err err;
+    const char *path;
+
+    if (!here.is_tried && is_local && call_base(here.call, &path, &err))
+        (void)base_open(path, &how, &here.base, &err);
+    here.is_tried = true;
+    return here.base;
+}
+
+/* A set that has landed may have left its branch since (a forced push). */
+static void show_branch_fault(struct span line, struct arena *arena) {
+    const char *id = call_line_text(line, "id", arena);
+    const char *fault = NULL;
+    struct base *base;
+    struct job job;
+    bool found;
+
+    if (state_of(call_line_text(line, "state", arena)) != STATE_DONE ||
+        call_line_text(line, "target", arena)[0] == '\0' ||
+        (base = base_here()) == NULL)
+        return;
+    if (store_lookup(base->store, span_of(id), arena, &job, &found, NULL) &&
+        found)
+        fault = target_check_set(base, &job, arena);
+    if (fault != NULL)
+        show_pair("branch", fault);
+}
+
 static void show_job(struct span line, struct arena *arena) {
     const char *state = call_line_text(line, "state", arena);
     const char *reason = call_line_text(line, "reason", arena);
@@ -277,6 +315,7 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("owed until", call_line_text(line, "owed", arena));
     show_pair("rolled back", call_line_text(line, "rolled_back_by", arena));
     show_pair("target", call_line_printable(line, "target", arena));
+    show_branch_fault(line, arena);
     show_pair("name", call_line_printable(line, "name", arena));
     if (call_line_number(line, "tasks") > 1)
         show_pair("tasks",
@@ -312,8 +351,12 @@ int cmd_status(struct call *call) {
     struct err err = {0};
 
     is_local = !call_has(call, "server");
-    if (call->word_count > 0)
-        return call_show_each(call, "/api/v1/jobs/%", show_job);
+    if (call->word_count > 0) {
+        here.call = call;
+        int status = call_show_each(call, "/api/v1/jobs/%", show_job);
+        base_close(here.base);
+        return status;
+    }
     if (!call_client(call, &client, &err))
         return console_error(&err);
     bool json = call_has(call, "json");

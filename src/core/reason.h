@@ -14,6 +14,8 @@
 #define REASON_PERM "perm"   /* it will not be retried */
 #define REASON_TEMP "temp"   /* a temporary failure */
 #define REASON_CRASH "crash" /* it ended in an unknown way */
+/* A set that it depends on has landed, but is no longer on the branch. */
+#define REASON_BASE_LOST "base-lost"
 #define REASON_UNAVAILABLE                                                 \
     "unavailable"                    /* its target cannot be used; also of \
                                         EVENT_TARGET */

@@ -179,6 +179,17 @@ static struct retry_verdict unavailable(const struct question *q) {
     return v;
 }
 
+/* The job waits until it is there again, however long that takes; nothing is
+ * counted. */
+static struct retry_verdict base_lost(const struct question *q) {
+    struct retry_verdict v =
+        verdict(STATE_PENDING, REASON_BASE_LOST, TASK_BACKOFF);
+
+    v.not_before = later(q, q->counts->base_lost);
+    say_error(&v, q);
+    return v;
+}
+
 static struct retry_verdict recovered(const struct question *q) {
     if (q->limits->at_most_once)
         return ran_once();
@@ -335,6 +346,8 @@ struct retry_verdict retry_after(const struct retry_end *end,
         return temporary(&q, false);
     case RETRY_UNAVAILABLE:
         return unavailable(&q);
+    case RETRY_BASE_LOST:
+        return base_lost(&q);
     case RETRY_CRASHED:
         return crashed(&q);
     case RETRY_RECOVERED:

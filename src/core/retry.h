@@ -19,6 +19,7 @@ enum retry_result {
     RETRY_WITHDRAWN,   /* never started; nothing ran */
     RETRY_NOT_NOW,     /* no memory, no processes, full disk (111) */
     RETRY_UNAVAILABLE, /* its target cannot be used; not the job's fault */
+    RETRY_BASE_LOST,   /* what it depends on is not there any more */
     RETRY_CRASHED,     /* the wrapper around it ended abnormally */
     RETRY_RECOVERED    /* found after a restart of the scheduler, proven gone */
 };
@@ -55,6 +56,7 @@ struct retry_end {
 
 struct retry_counts { /* before this end, for this job or task */
     unsigned temps, crashes, fails;
+    unsigned base_lost;      /* ends in a row with RETRY_BASE_LOST */
     struct wall first_begun; /* start of its first attempt; 0 = unknown */
 };
 

@@ -146,6 +146,45 @@ static bool sets_find(struct landing *landing, struct err *err) {
     return true;
 }
 
+/* What the sets depend on must be there: it has landed, but others may have
+ * rewritten the branch since. */
+static enum step find_needs(struct landing *landing, struct err *err) {
+    CLEANUP(text_clear) struct text lost = TEXT_INIT;
+    size_t count = 0, lost_count = 0;
+    for (size_t i = 0; i < landing->set_count; i++)
+        count += landing->sets[i].start->need_count;
+    if (count == 0 || landing->tip[0] == '\0')
+        return STEP_GO_ON;
+    CLEANUP(searches_free)
+    struct history_search *searches = mem_grow(NULL, count, sizeof *searches);
+    count = 0;
+    for (size_t i = 0; i < landing->set_count; i++) {
+        const struct land_start *set = landing->sets[i].start;
+        for (size_t k = 0; k < set->need_count; k++)
+            searches[count++] =
+                (struct history_search){.csid = span_of(set->needs[k].id),
+                                        .sum = span_of(set->needs[k].sum),
+                                        .admitted = set->needs[k].admitted};
+    }
+    if (!history_find_sets(&landing->git, NULL, landing->tip, searches, count,
+                           NULL, err))
+        return STEP_FAILED;
+    for (size_t i = 0; i < count; i++) {
+        if (searches[i].oid[0] != '\0')
+            continue;
+        text_addf(&lost, "%s%.*s", lost_count++ > 0 ? ", " : "",
+                  (int)searches[i].csid.len, searches[i].csid.p);
+    }
+    if (lost_count == 0)
+        return STEP_GO_ON;
+    text_addf(&lost,
+              " %s landed, but %s no longer on branch '%s'; was the branch "
+              "rewritten?",
+              lost_count > 1 ? "have" : "has", lost_count > 1 ? "are" : "is",
+              landing->start->branch);
+    return finish(landing, LAND_BASE_LOST, "", text_span(&lost));
+}
+
 /* Checks whether the set is on the branch. Of several sets either all are or
  * none. */
 static enum step probe(struct landing *landing, struct err *err) {
@@ -176,7 +215,8 @@ static enum step probe(struct landing *landing, struct err *err) {
         return finish(landing, LAND_FAILED, "policy",
                       SPAN("some of these sets are on the branch already and "
                            "some are not; was its history rewritten?"));
-    return branch_remember(landing, err) ? STEP_GO_ON : STEP_FAILED;
+    return branch_remember(landing, err) ? find_needs(landing, err)
+                                         : STEP_FAILED;
 }
 
 static bool tarball_open(const struct land_start *start, int *ret_fd,

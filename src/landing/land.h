@@ -40,8 +40,8 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
  */
 void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped);
-/* 0; 101 conflict and failed; 100 permanent; 111 temporary and unavailable; 102
- * stopped. */
+/* 0; 101 conflict and failed; 100 permanent; 111 temporary, unavailable and
+ * base-lost; 102 stopped. */
 int land_status_exit(const struct land_status *status);
 
 struct land_check {
@@ -56,6 +56,12 @@ struct land_base_set {
     bool landed;   /* its own base was verified when it landed */
 };
 
+/* A set that must be on the branch: the one that lands depends on it. */
+struct land_need {
+    const char *id, *sum;
+    struct wall admitted;
+};
+
 /* The number in $POINTSMAN_STATUS_FD, or -1; children do not inherit it. */
 int land_status_descriptor(void);
 /* Writes the line to stdout and to `fd` (-1: none). */
@@ -63,7 +69,7 @@ void land_status_send(int fd, const struct land_status *status);
 
 /* The caller's request; it owns nothing. For `others` only the fields of the
  * set itself count (id, sum, class, tarball, since, admitted, seen, submitter,
- * approvals, bases); they land after it, in their order. */
+ * approvals, bases, needs); they land after it, in their order. */
 struct land_start {
     const char *id, *sum, *class, *target, *tarball;
     const char *git, *branch; /* or: */
@@ -85,6 +91,8 @@ struct land_start {
     size_t approved_count;
     const struct land_base_set *bases; /* the nearest first */
     size_t base_count;
+    const struct land_need *needs;
+    size_t need_count;
     const struct land_check *checks;
     size_t check_count;
     bool probe;

@@ -63,6 +63,13 @@ static const struct field base_fields[] = {
 };
 static const struct record base_record = RECORD(land_base_set, base_fields);
 
+static const struct field need_fields[] = {
+    {"id",         FIELD_STRING,  true,  offsetof(struct land_need, id)},
+    {"sum",        FIELD_STRING,  true,  offsetof(struct land_need, sum)},
+    {"admitted",   FIELD_INSTANT, false, offsetof(struct land_need, admitted)},
+};
+static const struct record need_record = RECORD(land_need, need_fields);
+
 #define OF_LANDED_SET                                                         \
     OF_SET(land_start),                                                       \
     {"class",      FIELD_STRING,  false, offsetof(struct land_start, class)}, \
@@ -70,7 +77,9 @@ static const struct record base_record = RECORD(land_base_set, base_fields);
     {"since",      FIELD_INSTANT, false, offsetof(struct land_start, since)}, \
     {"seen",       FIELD_STRING,  false, offsetof(struct land_start, seen)},  \
     {"bases",      FIELD_RECORDS, false, offsetof(struct land_start, bases),  \
-     offsetof(struct land_start, base_count), &base_record}
+     offsetof(struct land_start, base_count), &base_record},                  \
+    {"needs",      FIELD_RECORDS, false, offsetof(struct land_start, needs),  \
+     offsetof(struct land_start, need_count), &need_record}
 
 #define OF_TARGET(type)                                                       \
     {"target",     FIELD_STRING,  false, offsetof(struct type, target)},      \
@@ -399,6 +408,8 @@ static void set_complete(struct land_start *set,
     set->approved_count = own.approved_count;
     set->bases = own.bases;
     set->base_count = own.base_count;
+    set->needs = own.needs;
+    set->need_count = own.need_count;
     set->others = NULL;
     set->other_count = 0;
 }

@@ -67,6 +67,7 @@ int land_status_exit(const struct land_status *status) {
         return 101;
     case LAND_TEMPORARY:
     case LAND_UNAVAILABLE:
+    case LAND_BASE_LOST:
         return 111;
     case LAND_STOPPED:
         return 102;

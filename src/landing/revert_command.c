@@ -116,6 +116,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     case LAND_CONFLICT:
     case LAND_FAILED:
     case LAND_PERMANENT:
+    case LAND_BASE_LOST:
     case LAND_ALREADY:
     case LAND_LANDED:
     case LAND_NOT_LANDED:

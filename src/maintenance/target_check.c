@@ -128,6 +128,45 @@ static bool branch_check(struct checking *checking, const char *path,
                       checking->whole ? TIP_TREE : TIP_NAMES, err);
 }
 
+static bool set_find(struct checking *checking, const struct job *job,
+                     const char *path, const char *branch, bool *ret_found,
+                     struct err *err) {
+    char tip[OID_BYTES], oid[OID_BYTES];
+    if (!git_open(path, NULL, NULL, &checking->git, err) ||
+        !tip_find(checking, branch, tip, err) ||
+        (tip[0] != '\0' &&
+         !history_find_set(&checking->git, tip, job->id, job->sum,
+                           job->admitted, oid, err)))
+        return false;
+    *ret_found = tip[0] != '\0' && oid[0] != '\0';
+    return true;
+}
+
+const char *target_check_set(struct base *base, const struct job *job,
+                             struct arena *arena) {
+    const struct config_target *target =
+        config_target(&base->config, job->target);
+    struct checking checking = {.target = target};
+    struct err err = {0};
+    bool found;
+    if (job->state != STATE_DONE || !job_has(job, JOB_LANDS) ||
+        job_has(job, JOB_ROLLS_BACK) || !target || target->git.len == 0)
+        return NULL;
+    map_put(&checking.landed, job->id, arena_string(arena, job->id));
+    bool ok =
+        set_find(&checking, job, base_resolve(base->path, target->git, arena),
+                 arena_string(arena, target->branch), &found, &err);
+    git_close(&checking.git);
+    map_clear(&checking.landed);
+    if (!ok)
+        return arena_printf(arena, "%s", err.text);
+    return found ? ""
+                 : arena_printf(arena,
+                                "no longer on branch '%.*s'; was the "
+                                "branch rewritten?",
+                                (int)target->branch.len, target->branch.p);
+}
+
 bool target_check(struct base *base, const struct config_target *target,
                   bool whole, target_problem *problem, void *ctx,
                   struct err *err) {

@@ -8,6 +8,7 @@
 
 #include "lib/err.h"
 #include "base/base.h"
+#include "core/job.h"
 
 /* Called with a sentence for each problem. */
 typedef void target_problem(void *ctx, const char *sentence);
@@ -18,5 +19,11 @@ typedef void target_problem(void *ctx, const char *sentence);
 bool target_check(struct base *base, const struct config_target *target,
                   bool whole, target_problem *problem, void *ctx,
                   struct err *err);
+
+/* The same for one set that has landed: a sentence if the branch cannot be
+ * read, or the set is not on it; else "". NULL for a set that has not landed on
+ * a branch, and for a rollback. The result is in the arena. */
+const char *target_check_set(struct base *base, const struct job *job,
+                             struct arena *arena);
 
 #endif

@@ -24,14 +24,22 @@ struct run_base {
     bool landed; /* its own base was verified when it landed */
 };
 
-/* A set that lands, with its approvers and the sets that it is stacked on: the
- * nearest first. */
+/* A set that has landed and must be on the branch. */
+struct run_need {
+    struct span id, sum;
+    struct wall admitted;
+};
+
+/* A set that lands, with its approvers, the sets that it is stacked on (the
+ * nearest first), and the landed sets that it depends on. */
 struct run_set {
     const struct job *job;
     const struct span *approved_by;
     size_t approved_count;
     const struct run_base *bases;
     size_t base_count;
+    const struct run_need *needs;
+    size_t need_count;
 };
 
 struct run_start {

@@ -1,5 +1,7 @@
 #include "scheduler/scheduler_bases.h"
 
+#include <string.h>
+
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_state.h"
 
@@ -48,4 +50,82 @@ void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
             set->bases = bases = arena_alloc(arena, BASES_MAX * sizeof *bases);
         base_add(set, bases, &job);
     }
+}
+
+/* ---- dependencies -------------------------------------------------------- */
+
+enum { CHAIN_MAX = 16 }; /* of sets that supersede each other */
+
+struct needs {
+    struct scheduler *scheduler;
+    struct arena *arena;
+    struct span target;
+    struct run_need *items;
+    size_t count, cap;
+};
+
+static void need_add(struct needs *needs, const struct job *job) {
+    for (size_t i = 0; i < needs->count; i++)
+        if (span_equal(needs->items[i].id, job->id))
+            return;
+    if (needs->count == needs->cap) {
+        size_t cap = 2 * needs->cap + 4;
+        struct run_need *items =
+            arena_alloc(needs->arena, cap * sizeof(*items));
+        if (needs->count > 0)
+            memcpy(items, needs->items, needs->count * sizeof(*items));
+        needs->items = items;
+        needs->cap = cap;
+    }
+    needs->items[needs->count++] = (struct run_need){
+        .id = job->id, .sum = job->sum, .admitted = job->admitted};
+}
+
+/* The set itself, or one that has superseded it (O10). */
+static bool need_find(struct needs *needs, struct span id, unsigned depth,
+                      struct err *err) {
+    struct store *store = needs->scheduler->store;
+    struct store_edge_to *edges;
+    struct job job;
+    size_t count;
+    bool found;
+    if (!store_lookup(store, id, needs->arena, &job, &found, err))
+        return false;
+    if (found && job.state == STATE_DONE) {
+        if (job_has(&job, JOB_LANDS) && !job_has(&job, JOB_ROLLS_BACK) &&
+            job.rolled_back_by.len == 0 &&
+            span_equal(job.target, needs->target))
+            need_add(needs, &job);
+        return true;
+    }
+    if (depth == CHAIN_MAX)
+        return true;
+    if (!store_edges_to(store, id, needs->arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_SUPERSEDES &&
+            !need_find(needs, edges[i].id, depth + 1, err))
+            return false;
+    return true;
+}
+
+void scheduler_needs_read(struct scheduler *scheduler, struct arena *arena,
+                          struct run_set *set) {
+    const struct job *job = set->job;
+    struct needs needs = {
+        .scheduler = scheduler, .arena = arena, .target = job->target};
+    struct job_edge *edges;
+    size_t count;
+    struct err err;
+    if (!job_has(job, JOB_LANDS) || job_has(job, JOB_ROLLS_BACK))
+        return;
+    bool ok = store_edges_from(scheduler->store, job->num, arena, &edges,
+                               &count, &err);
+    for (size_t i = 0; ok && i < count; i++)
+        if (edges[i].kind == EDGE_DEPENDENCY || edges[i].kind == EDGE_BASE)
+            ok = need_find(&needs, edges[i].to, 0, &err);
+    if (!ok)
+        scheduler_log_read_failure("the dependencies", job->num, &err);
+    set->needs = needs.items;
+    set->need_count = needs.count;
 }

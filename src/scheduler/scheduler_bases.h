@@ -1,4 +1,5 @@
-/* The sets of a stack below one that lands (##base-set). */
+/* What a set that lands builds on: the sets of the stack below it (##base-set)
+ * and its dependencies. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
 
@@ -13,6 +14,12 @@ enum { BASES_MAX = 1000 }; /* sets that are looked up below one */
  * a set that is not known here, and if the registry cannot be read, which is
  * logged. The landing refuses a set if it needs a base that is not listed. */
 void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
+                          struct run_set *set);
+
+/* Sets set->needs: the landed sets of its target that set->job depends on or is
+ * stacked on, or that have superseded those. An error of the registry is
+ * logged. */
+void scheduler_needs_read(struct scheduler *scheduler, struct arena *arena,
                           struct run_set *set);
 
 #endif

@@ -343,7 +343,8 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
         if (job_has(job, JOB_ROLLS_BACK) && verdict->to == STATE_PENDING)
             verdict->not_before = target_again(scheduler, job->target);
     } else if (said == LAND_DONE || said == LAND_ALREADY ||
-               said == LAND_CONFLICT || said == LAND_FAILED) {
+               said == LAND_CONFLICT || said == LAND_FAILED ||
+               said == LAND_BASE_LOST) {
         target_usable(scheduler, job->target);
     }
 }

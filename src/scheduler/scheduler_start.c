@@ -357,6 +357,7 @@ static void take_set(struct scheduler *scheduler, struct arena *arena,
                      const struct job *job, struct run_set *set) {
     scheduler_read_approvals(scheduler, arena, job, set);
     scheduler_bases_read(scheduler, arena, set);
+    scheduler_needs_read(scheduler, arena, set);
 }
 
 /* The sets that land together, each with its approvers. */

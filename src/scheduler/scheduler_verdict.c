@@ -100,6 +100,29 @@ static struct wall first_begun(struct scheduler *scheduler,
     return first;
 }
 
+/* The latest attempts that ended for a lost base; the one that ends now has no
+ * row of its end yet. */
+static unsigned base_lost_before(struct scheduler *scheduler,
+                                 const struct attempt *attempt) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count;
+    struct err err;
+    unsigned lost = 0;
+    if (attempt->said.verdict != LAND_BASE_LOST ||
+        !store_attempts(scheduler->store, attempt->tracked->num, &arena, &rows,
+                        &count, &err))
+        return 0;
+    for (size_t i = count; i-- > 0;) {
+        if (rows[i].attempt == attempt->number)
+            continue;
+        if (!span_is(rows[i].reason, REASON_BASE_LOST))
+            break;
+        lost++;
+    }
+    return lost;
+}
+
 static struct retry_counts *counts_of(struct attempt *attempt,
                                       struct retry_counts *job_counts) {
     const struct job *job = &attempt->tracked->job;
@@ -145,6 +168,7 @@ static struct retry_verdict decide(struct scheduler *scheduler,
     struct retry_counts job_counts = {0};
     struct retry_counts *counts = counts_of(attempt, &job_counts);
     counts->first_begun = first_begun(scheduler, attempt->tracked);
+    counts->base_lost = base_lost_before(scheduler, attempt);
     return landing ? retry_after_landing(landing, end, counts, &limits,
                                          scheduler->now, &scheduler->random)
                    : retry_after(end, counts, &limits, scheduler->now,

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/reason.h"
+
 static void why_add(struct why *why, const char *kind, struct span id,
                     char *text) {
     if (why->count == why->cap) {
@@ -178,6 +180,14 @@ void why_slot(struct why *why, unsigned busy, unsigned slots) {
 
 void why_time(struct why *why, const struct job *job, struct wall until) {
     char text[WALL_TEXT_BYTES];
+    if (span_is(job->reason, REASON_BASE_LOST)) {
+        why_add(why, "dependency", (struct span){0},
+                arena_printf(why->arena, "%.*s; tried again at %s",
+                             (int)job->detail.len,
+                             job->detail.len ? job->detail.p : "",
+                             wall_format(until, text)));
+        return;
+    }
     why_add(why, "time", (struct span){0},
             arena_printf(why->arena, "not before %s (back-off after: %.*s)",
                          wall_format(until, text), (int)job->reason.len,

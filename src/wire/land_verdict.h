@@ -15,6 +15,8 @@
  *     unavailable TEXT         the target cannot be used: its repository or
  *                              branch is missing, damaged, locked or not
  *                              writable; the set is not the cause
+ *     base-lost TEXT           a set that this one depends on landed, but is no
+ *                              longer on the branch
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
  *

@@ -18,7 +18,8 @@ static const char *list_of(const char *option) {
                                            {"--also", "others"},
                                            {"--member", "members"},
                                            {"--again", "members"},
-                                           {"--base", "bases"}};
+                                           {"--base", "bases"},
+                                           {"--need", "needs"}};
     for (size_t i = 0; i < COUNT(lists); i++)
         if (strcmp(option, lists[i][0]) == 0)
             return lists[i][1];
@@ -84,6 +85,14 @@ static char **add_element(struct json *json, char **words) {
             add_pair(json, "--archived", words[4]);
         json_end(json);
         return words + 5;
+    }
+    if (strcmp(option, "--need") == 0) {
+        json_object(json);
+        add_pair(json, "--id", words[0]);
+        add_pair(json, "--sum", words[1]);
+        add_pair(json, "--admitted", words[2]);
+        json_end(json);
+        return words + 3;
     }
     if (strcmp(option, "--also") != 0)
         return add_member(json, words, strcmp(option, "--again") == 0);

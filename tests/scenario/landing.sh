@@ -58,6 +58,55 @@ seen_survives_a_rebuild() {
 scenario 'a rebuilt registry still knows the branch at the admission' \
     seen_survives_a_rebuild
 
+# ---- a set that has left its branch -------------------------------------------
+
+left_the_branch() {
+    make_base 'wait-for-dep = 60'
+    pointsman --quiet daemon prequeue --once
+    before=$(git -C project.git rev-parse main)
+    make_set first DC a one
+    pointsman -q change submit "$made" >id
+    within pointsman daemon all --until-idle
+    in_one_place first D
+    ends 0 pointsman status first
+    says_not 'no longer' out
+    landed=$(git -C project.git rev-parse main)
+    git -C project.git update-ref refs/heads/main "$before"
+    ends 0 pointsman status first
+    says "branch      no longer on branch 'main'; was the branch rewritten?" out
+    ends 1 pointsman fsck
+    says "set 'first' has landed, but is no longer on branch 'main'" out
+    ends 1 pointsman doctor
+    says "set 'first' has landed, but is no longer on branch 'main'" out
+    serve_begin
+    make_set second DC b two '##dependencies' first
+    pointsman -q change submit "$made" >id
+    make_set other DC c three
+    pointsman -q change submit "$made" >id
+    within pointsman wait other
+    await '"id":"second".*"to":"P".*"reason":"base-lost"'
+    same 'attempts counted' "$(pointsman status --json second | jq .temps)" null
+    ends 0 pointsman why second
+    says "first has landed, but is no longer on branch 'main'; was the branch" \
+        out
+    says 'tried again at' out
+    ends 0 pointsman status second
+    says 'reason      base-lost: first has landed' out
+    # The branch has it again, beside what landed meanwhile.
+    git -C project.git update-ref refs/heads/main "$(
+        printf 'merge\n' | git -C project.git commit-tree -p main -p "$landed" \
+            "$(git -C project.git merge-tree --write-tree main "$landed" | head -n 1)"
+    )"
+    within pointsman wait second
+    same 'content of b' "$(git -C project.git show main:b)" two
+    serve_end
+    ends 0 pointsman fsck
+    ends 0 pointsman status first
+    says_not 'no longer' out
+}
+scenario 'a set waits for its dependency that has left the branch' \
+    left_the_branch
+
 # ---- at the door ----------------------------------------------------------------
 
 again_says_what_became() {

@@ -348,6 +348,67 @@ static void other_branches_and_repositories_are_created(void **state) {
     assert_starts(&outcome, "done ");
 }
 
+/* ---- a set that has left the branch -------------------------------------- */
+
+static void a_set_waits_for_a_dependency_that_left_the_branch(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    const struct set second = {.id = "C2", .files = {{"b", "b\n"}}};
+    const struct set third = {.id = "C3", .files = {{"c", "c\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    outcome = land(&(struct attempt){.set = &second, .needs = {&plain}});
+    assert_landed(&outcome);
+    const char *after = tip();
+    const struct attempt attempt = {.set = &third, .needs = {&plain, &second}};
+    sh("git -C target.git update-ref refs/heads/main %s~", after);
+    outcome = land(&attempt);
+    assert_line(&outcome, "base-lost C2 has landed, but is no longer on branch "
+                          "'main'; was the branch rewritten?");
+    assert_int_equal(outcome.exit_code, 111);
+    sh("git -C target.git update-ref refs/heads/main %s", before);
+    outcome = land(&attempt);
+    assert_line(&outcome, "base-lost C1, C2 have landed, but are no longer on "
+                          "branch 'main'; was the branch rewritten?");
+    assert_string_equal(tip(), before);
+    sh("git -C target.git update-ref refs/heads/main %s", after);
+    outcome = land(&attempt);
+    assert_landed(&outcome);
+}
+
+/* That a set has landed counts more than what it depends on. */
+static void a_set_that_landed_does_not_wait_for_its_dependency(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set never = {.id = "C9", .files = {{"n", "n\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    set_write(&never);
+    outcome = land(&(struct attempt){.set = &plain, .needs = {&never}});
+    assert_starts(&outcome, "already-landed ");
+    outcome = land(
+        &(struct attempt){.set = &plain, .needs = {&never}, .probe = true});
+    assert_starts(&outcome, "landed ");
+}
+
+/* A branch that others move during the check is looked at again. */
+static void
+a_branch_that_is_rewritten_during_a_check_loses_a_base(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set second = {.id = "C2", .files = {{"b", "b\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    const struct attempt attempt = {
+        .set = &second,
+        .needs = {&plain},
+        .checks = {"rewrite", sh("echo \"git --git-dir=$PWD/target.git "
+                                 "update-ref refs/heads/main main~\"")}};
+    outcome = land(&attempt);
+    assert_starts(&outcome, "base-lost C1 has landed");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_file_next_to_a_listed_one_delays_the_set),
@@ -374,6 +435,10 @@ int main(void) {
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
         cmocka_unit_test(a_branch_that_vanishes_is_not_created_again),
         cmocka_unit_test(other_branches_and_repositories_are_created),
+        cmocka_unit_test(a_set_waits_for_a_dependency_that_left_the_branch),
+        cmocka_unit_test(a_set_that_landed_does_not_wait_for_its_dependency),
+        cmocka_unit_test(
+            a_branch_that_is_rewritten_during_a_check_loses_a_base),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

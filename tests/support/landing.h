@@ -44,9 +44,10 @@ struct attempt {
     struct {
         const char *id, *tarball;
         bool landed;
-        const char *archived; /* where the tarball is instead; or NULL */
-    } bases[4];               /* of a stack */
-    int64_t since_ns;         /* 0 = now */
+        const char *archived;   /* where the tarball is instead; or NULL */
+    } bases[4];                 /* of a stack */
+    const struct set *needs[4]; /* must be on the branch */
+    int64_t since_ns;           /* 0 = now */
     bool probe, filters;
     const char *path;        /* put before $PATH */
     rlim_t file_bytes;       /* RLIMIT_FSIZE; 0 = none */

@@ -59,6 +59,27 @@ static void an_unavailable_target_does_not_count_as_an_attempt(void **state) {
     assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
 }
 
+static void a_lost_base_is_waited_for_longer_each_time(void **state) {
+    (void)state;
+    struct retry_landing landing = landing_of("base-lost C1 is not there");
+    struct retry_end end = exited(0);
+    struct retry_limits limits = {.max_temp = 1, .temp_max_ms = 1};
+    struct random random;
+    random_init(&random, 1);
+    static const int64_t waits_s[] = {1, 2, 4, 512, 600, 600};
+    static const unsigned before[] = {0, 1, 2, 9, 10, 5000};
+    for (size_t i = 0; i < COUNT(before); i++) {
+        struct retry_counts counts = {.base_lost = before[i],
+                                      .first_begun = {1}};
+        struct retry_verdict verdict =
+            retry_after_landing(&landing, &end, &counts, &limits, now, &random);
+        is(verdict, STATE_PENDING, "base-lost", "C1 is not there");
+        assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
+        int64_t ms = wall_ms_since(verdict.not_before, now);
+        assert_in_range(ms, waits_s[i] * 800, waits_s[i] * 1200);
+    }
+}
+
 static void a_temporary_end_is_tried_again(void **state) {
     (void)state;
     struct retry_verdict verdict =
@@ -189,6 +210,7 @@ int main(void) {
         T(the_status_line_of_a_landing_is_its_verdict),
         T(a_failure_has_a_reason_from_life_def),
         T(an_unavailable_target_does_not_count_as_an_attempt),
+        T(a_lost_base_is_waited_for_longer_each_time),
         T(a_temporary_end_is_tried_again),
         T(a_landing_without_a_status_line_has_crashed),
         T(a_term_from_outside_cancels_unless_the_scheduler_stops),

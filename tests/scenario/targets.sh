@@ -1,0 +1,163 @@
+#!/bin/sh
+# targets.sh PROGRAM FAULTY: targets whose repository cannot be used for a while,
+# with real causes: a file system that is read-only or full, a disk that fails,
+# and lock files that somebody left. The queue of the target is held, the reason
+# is shown everywhere, no set fails, and the sets land by themselves.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
+
+submit_set() {
+    make_set "$@"
+    pointsman -q change submit "$made" >submitted
+}
+
+# ---- a server that sees other mounts -----------------------------------------
+
+needs_mounts() {
+    [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null ||
+        skip 'mounting needs root'
+}
+
+# serve_with_mounts SCRIPT: starts a server in a mount namespace of its own, in
+# which the script has been run
+serve_with_mounts() {
+    cat >"$here/bin.serve" <<END
+#!/bin/sh
+cd '$here' || exit 1
+$1
+exec '$program' "\$@"
+END
+    mkdir -p "$here/bin"
+    printf '#!/bin/sh\nexec unshare -m sh "%s" "$@"\n' "$here/bin.serve" \
+        >"$here/bin/pointsman"
+    chmod +x "$here/bin/pointsman"
+    plain=$PATH
+    PATH=$here/bin:$PATH
+    serve_begin
+    PATH=$plain
+}
+
+# inside COMMAND...: runs the command in the server's namespace
+inside() {
+    nsenter -t "$server" -m -- "$@"
+}
+
+# Asserts that sets C1 and C2 wait for the target, for a reason that contains
+# the words. `doctor` runs in the namespace of the server.
+assert_held() {
+    await '"kind":"target".*"reason":"unavailable"'
+    for id in C1 C2; do
+        same "state of $id" "$(pointsman status --json $id | jq -r .state)" P
+        ends 0 pointsman why $id
+        says 'target main is unavailable' out
+        says "$1" out
+        says 'tried again at' out
+    done
+    pointsman status C1 >status
+    says 'reason      unavailable: ' status
+    says "$1" status
+    ends 1 inside "$program" --base "$here/base" doctor
+    says 'unavailable, its change sets wait: ' out
+    same 'commits' "$(times_landed C1)$(times_landed C2)" 00
+}
+
+assert_goes_on() {
+    within pointsman wait C1
+    within pointsman wait C2
+    await '"kind":"target".*"reason":"usable"'
+    ends 0 inside "$program" --base "$here/base" doctor
+    serve_end
+    ends 0 pointsman fsck
+}
+
+# ---- read-only ---------------------------------------------------------------
+
+read_only() {
+    needs_mounts
+    make_base
+    serve_with_mounts 'mount --bind project.git project.git &&
+        mount -o remount,ro,bind project.git || exit 1'
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    assert_held 'Read-only file system'
+    inside mount -o remount,rw,bind "$here/project.git"
+    assert_goes_on
+}
+scenario 'sets wait for a repository that is mounted read-only' read_only
+
+# ---- full --------------------------------------------------------------------
+
+full() {
+    needs_mounts
+    make_base
+    serve_with_mounts 'mkdir full && mount -t tmpfs -o size=1m none full &&
+        cp -r project.git/. full && mount --bind full project.git &&
+        { cat /dev/zero >full/fill; true; } 2>/dev/null'
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    assert_held 'write error'
+    inside rm "$here/project.git/fill"
+    for id in C1 C2; do
+        within pointsman wait $id
+    done
+    await '"kind":"target".*"reason":"usable"'
+    same 'content of b' \
+        "$(inside git -C "$here/project.git" show main:b)" two
+    ends 0 inside "$program" --base "$here/base" doctor
+    serve_end
+}
+scenario 'sets wait for a repository whose file system is full' full
+
+# ---- locked ------------------------------------------------------------------
+
+locked() {
+    make_base
+    : >"project.git/$1"
+    serve_begin
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    inside() {
+        "$@"
+    }
+    assert_held "$2"
+    rm "project.git/$1"
+    assert_goes_on
+}
+scenario 'sets wait for a branch that somebody has locked' \
+    locked refs/heads/main.lock main.lock
+scenario 'sets wait for a repository whose HEAD somebody has locked' \
+    locked HEAD.lock HEAD.lock
+
+# ---- a disk that fails --------------------------------------------------------
+
+# Each of the first calls of git that write gets EIO in turn; its messages are
+# still written. Some of the failures do not matter to git.
+failing_disk() {
+    "$faulty" -- true || skip 'processes cannot be traced'
+    held=0
+    for at in 1 2 3 4 5 6; do
+        rm -rf base project.git
+        make_base
+        chmod 700 base/conf.d
+        submit_set C1 DC a one
+        is=0
+        within "$faulty" --log calls --only '^git' --fail EIO --at "$at" -- \
+            pointsman daemon all --until-idle || is=$?
+        same "a fault at call $at" $is 137
+        serve_begin
+        within pointsman wait C1
+        serve_end
+        in_one_place C1 D
+        same commits "$(times_landed C1)" 1
+        pointsman history C1 >history
+        says_not 'X > P temp' history
+        ! grep -q unavailable history || held=$((held + 1))
+        ends 0 pointsman fsck
+        git -C project.git fsck --strict
+    done
+    [ $held -gt 0 ] || wrong 'no fault was seen'
+}
+scenario 'a set waits for a repository whose disk fails' failing_disk
+
+finish
