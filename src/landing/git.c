@@ -246,6 +246,8 @@ static bool is_unavailable(const char *said) {
         "ut of disk",
         "quota exceeded",
         "Input/output error",
+        "ouldn't write",
+        "ouldn't close",
         "File exists",
         "cannot lock ref",
         "corrupt",

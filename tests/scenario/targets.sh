@@ -96,7 +96,7 @@ full() {
         { cat /dev/zero >full/fill; true; } 2>/dev/null'
     submit_set C1 DC a one
     submit_set C2 DC b two
-    assert_held 'write error'
+    assert_held 'No space left on device'
     inside rm "$here/project.git/fill"
     for id in C1 C2; do
         within pointsman wait $id
@@ -131,18 +131,20 @@ scenario 'sets wait for a repository whose HEAD somebody has locked' \
 
 # ---- a disk that fails --------------------------------------------------------
 
-# Each of the first calls of git that write gets EIO in turn; its messages are
-# still written. Some of the failures do not matter to git.
+# failing_disk WHO CALL...: each of these calls that write, of processes whose
+# command line contains WHO, gets EIO in turn. Messages are still written. Some
+# failures do not matter.
 failing_disk() {
     "$faulty" -- true || skip 'processes cannot be traced'
-    held=0
-    for at in 1 2 3 4 5 6; do
+    who=$1 held=0
+    shift
+    for at in "$@"; do
         rm -rf base project.git
         make_base
         chmod 700 base/conf.d
         submit_set C1 DC a one
         is=0
-        within "$faulty" --log calls --only '^git' --fail EIO --at "$at" -- \
+        within "$faulty" --log calls --only "$who" --fail EIO --at "$at" -- \
             pointsman daemon all --until-idle || is=$?
         same "a fault at call $at" $is 137
         serve_begin
@@ -158,6 +160,9 @@ failing_disk() {
     done
     [ $held -gt 0 ] || wrong 'no fault was seen'
 }
-scenario 'a set waits for a repository whose disk fails' failing_disk
+scenario 'a set waits for a repository whose disk fails beneath git' \
+    failing_disk '^git' 1 2 3 4
+scenario 'a set waits for a repository whose disk fails beneath the landing' \
+    failing_disk land 1 3 5 7 9 11
 
 finish
