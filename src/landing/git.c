@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "landing/objects_apart.h"
+
 enum { ARGS_MAX = 64 };
 
 static void env_add(struct git *git, size_t *count, const char *name,
@@ -189,6 +191,8 @@ void git_close(struct git *git) {
     free(git->dir);
     free(git->work);
     free(git->apart);
+    map_clear(&git->held);
+    arena_clear(&git->held_arena);
     if (git->stderr_fd > 0)
         close(git->stderr_fd);
     *git = (struct git){0};
@@ -384,6 +388,8 @@ bool git_pipe_open(struct git *git, const char *const *args,
                    enum git_manner manner, struct git_pipe *ret_pipe,
                    struct err *err) {
     *ret_pipe = (struct git_pipe){.git = git, .verb = args[0]};
+    if (!(manner & GIT_BLIND) && !objects_apart_flush(git, err))
+        return false;
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
         int sys = errno;
@@ -521,11 +527,26 @@ static bool object_head(struct git_pipe *objects, char ret_oid[OID_BYTES],
     return true;
 }
 
+static void held_read(const struct git_held *held, char ret_oid[OID_BYTES],
+                      char ret_type[16], struct text *content) {
+    snprintf(ret_oid, OID_BYTES, "%s", held->oid);
+    if (ret_type != NULL)
+        snprintf(ret_type, 16, "%s", held->type);
+    if (content != NULL)
+        text_addspan(content, held->content);
+}
+
 bool git_object_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_type[16],
                      struct text *content, bool *ret_found, struct err *err) {
     char oid[OID_BYTES], type[16];
     size_t bytes;
+    const struct git_held *held = map_get(&objects->git->held, span_of(name));
+    if (held != NULL) {
+        held_read(held, ret_oid, ret_type, content);
+        *ret_found = true;
+        return true;
+    }
     fprintf(objects->in, "contents %s\nflush\n", name);
     if (fflush(objects->in) != 0)
         return git_pipe_fail(objects, err);
@@ -550,8 +571,9 @@ static bool lookups_ask(struct git_pipe *objects,
                         const struct git_lookup *lookups, size_t count,
                         struct err *err) {
     for (size_t i = 0; i < count; i++)
-        fprintf(objects->in, "%s %s\n", lookups[i].whole ? "contents" : "info",
-                lookups[i].oid);
+        if (map_get(&objects->git->held, span_of(lookups[i].oid)) == NULL)
+            fprintf(objects->in, "%s %s\n",
+                    lookups[i].whole ? "contents" : "info", lookups[i].oid);
     fputs("flush\n", objects->in);
     return fflush(objects->in) == 0 || git_pipe_fail(objects, err);
 }
@@ -562,6 +584,13 @@ static bool lookup_answer(struct git_pipe *objects,
     char oid[OID_BYTES], type[16];
     size_t bytes;
     bool found;
+    const struct git_held *held =
+        map_get(&objects->git->held, span_of(lookup->oid));
+    if (held != NULL) {
+        *ret_good =
+            lookup->type == NULL || strcmp(held->type, lookup->type) == 0;
+        return true;
+    }
     if (!object_head(objects, oid, type, &bytes, &found, err))
         return false;
     if (found && lookup->whole && !object_content(objects, bytes, NULL))

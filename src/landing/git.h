@@ -15,11 +15,19 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/map.h"
 #include "lib/text.h"
 #include "landing/child.h"
 
 enum { OID_BYTES = 65 }; /* SHA-1 or SHA-256 in hex, and NUL */
+
+/* An object that is stored, but has no file yet (landing/objects_apart.h). */
+struct git_held {
+    const char *oid, *type;
+    struct span content;
+};
 
 struct git {
     char *dir;               /* absolute path of the git directory */
@@ -28,8 +36,11 @@ struct git {
                                 messages go only into the error, not to stderr
                                 too */
     char **envp;
-    int stderr_fd;                 /* memory file: stderr of the last git */
-    char *apart;                   /* directory of the objects apart, or NULL */
+    int stderr_fd;   /* memory file: stderr of the last git */
+    char *apart;     /* directory of the objects apart, or NULL */
+    struct map held; /* name -> struct git_held */
+    struct arena held_arena;
+    bool is_holding;
     bool is_sha256, hash_is_known; /* of the object names; ask git_is_sha256 */
 };
 
@@ -66,6 +77,7 @@ enum git_manner {
     GIT_QUIET = 1 << 2, /* failure is a valid answer: its messages are dropped
                          */
     GIT_TREE = 1 << 3,  /* its work tree is WORK/tree, its index WORK/index */
+    GIT_BLIND = 1 << 5, /* it needs no object that is held in memory */
     GIT_RAW = 1 << 4    /* it reads no configuration or attributes of the
                            repository: files are written as they are stored.
                            Needs git_raw_prepare */

@@ -16,6 +16,9 @@
 #include "os/fd.h"
 #include "os/owner.h"
 
+/* Together at most 64 MiB. */
+enum { HELD_BYTES = 64 << 10, HELD_OBJECTS = 1024 };
+
 /* ---- one object ---------------------------------------------------------- */
 
 enum {
@@ -128,36 +131,72 @@ bool objects_apart_open(struct git *git, const char *name, struct err *err) {
     if (mkdir(text_string(&dir), 0700) != 0 && errno != EEXIST)
         return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
     git_objects_apart(git, text_string(&dir));
+    git->is_holding = true;
     return true;
 }
 
-enum { HEAD_BYTES = 64 };
+static struct span object_head(const char *type, size_t bytes, char room[64]) {
+    int length = snprintf(room, 64, "%s %zu", type, bytes);
+    return span_make(room, (size_t)length + 1); /* with its NUL */
+}
 
-/* git's header, with its NUL. */
-static struct span head_make(const char *type, struct span content,
-                             char text[HEAD_BYTES]) {
-    int length = snprintf(text, HEAD_BYTES, "%s %zu", type, content.len);
-    return span_make(text, (size_t)length + 1);
+static bool object_write(const struct git *git, const struct git_held *object,
+                         struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    char room[64];
+    stream_add(&bytes, object_head(object->type, object->content.len, room),
+               object->content);
+    return object_file(git->apart, object->oid, text_span(&bytes), err);
+}
+
+static void object_hold(struct git *git, const struct git_held *object) {
+    struct arena *arena = &git->held_arena;
+    struct git_held *held = arena_alloc(arena, sizeof *held);
+    *held =
+        (struct git_held){.oid = arena_string(arena, span_of(object->oid)),
+                          .type = arena_string(arena, span_of(object->type)),
+                          .content = arena_span(arena, object->content)};
+    map_put(&git->held, span_of(held->oid), held);
 }
 
 bool objects_apart_name(struct git *git, const char *type, struct span content,
                         char ret_oid[OID_BYTES], struct err *err) {
-    char text[HEAD_BYTES];
+    char room[64];
     bool sha256;
     if (!git_is_sha256(git, &sha256, err))
         return false;
-    object_name(sha256, head_make(type, content, text), content, ret_oid);
+    object_name(sha256, object_head(type, content.len, room), content, ret_oid);
     return true;
 }
 
 bool objects_apart_write(struct git *git, const char *type, struct span content,
                          char ret_oid[OID_BYTES], struct err *err) {
-    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
-    char text[HEAD_BYTES];
     if (!objects_apart_name(git, type, content, ret_oid, err))
         return false;
-    stream_add(&bytes, head_make(type, content, text), content);
-    return object_file(git->apart, ret_oid, text_span(&bytes), err);
+    struct git_held object = {ret_oid, type, content};
+    if (!git->is_holding || content.len > HELD_BYTES)
+        return object_write(git, &object, err);
+    if (map_count(&git->held) >= HELD_OBJECTS && !objects_apart_flush(git, err))
+        return false;
+    if (map_get(&git->held, span_of(ret_oid)) == NULL)
+        object_hold(git, &object);
+    return true;
+}
+
+static void held_clear(struct git *git) {
+    map_clear(&git->held);
+    git->held = MAP_INIT;
+    arena_clear(&git->held_arena);
+}
+
+bool objects_apart_flush(struct git *git, struct err *err) {
+    size_t cursor = 0;
+    void *held;
+    while (map_next(&git->held, &cursor, NULL, &held))
+        if (!object_write(git, held, err))
+            return false;
+    held_clear(git);
+    return true;
 }
 
 /* ---- publishing ---------------------------------------------------------- */
@@ -205,8 +244,9 @@ static bool file_copy(struct publishing *publishing, int from, int to,
     }
 }
 
-static bool parcel_send(struct publishing *publishing, int dir, struct span in,
-                        struct span file, struct err *err) {
+/* Creates the temporary file of IN/FILE. */
+static bool parcel_open(struct publishing *publishing, struct span in,
+                        struct span file, int *ret_fd, struct err *err) {
     char fresh[256];
     /* git's gc removes old files that are called tmp_*. */
     dir_fresh_name(SPAN("tmp_obj_pointsman"), fresh);
@@ -214,11 +254,6 @@ static bool parcel_send(struct publishing *publishing, int dir, struct span in,
         arena_printf(&publishing->arena, "%.*s/%s", (int)in.len, in.p, fresh);
     const char *name = arena_printf(&publishing->arena, "%.*s/%.*s",
                                     (int)in.len, in.p, (int)file.len, file.p);
-    CLEANUP(fd_close)
-    int from = openat(dir, arena_string(&publishing->arena, file),
-                      O_RDONLY | O_CLOEXEC);
-    if (from < 0)
-        return err_errno(err, errno, "cannot read object '%s'", name);
     CLEANUP(fd_close)
     int to = openat(publishing->to, temporary,
                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
@@ -234,9 +269,21 @@ static bool parcel_send(struct publishing *publishing, int dir, struct span in,
     owner_inherit(to, publishing->to);
     if (fchmod(to, 0444 & publishing->mode) != 0)
         return cannot(err, errno, "change the mode of", publishing, temporary);
+    *ret_fd = take_fd(&to);
+    return true;
+}
+
+static bool file_send(struct publishing *publishing, int dir, struct span in,
+                      struct span file, struct err *err) {
+    CLEANUP(fd_close) int to = -1;
+    const char *name = arena_string(&publishing->arena, file);
+    CLEANUP(fd_close) int from = openat(dir, name, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return err_errno(err, errno, "cannot read object '%s'", name);
     /* Removed at once, so that the sync does not write it too. */
-    return file_copy(publishing, from, to, temporary, err) &&
-           (unlinkat(dir, arena_string(&publishing->arena, file), 0) == 0 ||
+    return parcel_open(publishing, in, file, &to, err) &&
+           file_copy(publishing, from, to, name, err) &&
+           (unlinkat(dir, name, 0) == 0 ||
             err_errno(err, errno, "cannot remove object '%s'", name));
 }
 
@@ -268,8 +315,28 @@ static bool directory_send(struct publishing *publishing, struct span in,
         (count > 0 && !directory_make(publishing, name, err)))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!parcel_send(publishing, dir, in, files[i], err))
+        if (!file_send(publishing, dir, in, files[i], err))
             return false;
+    return true;
+}
+
+static bool held_send(struct publishing *publishing,
+                      const struct git_held *held, struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    CLEANUP(fd_close) int to = -1;
+    char in[] = {held->oid[0], held->oid[1], '\0'}, room[64];
+    struct span rest = span_of(held->oid + 2);
+    stream_add(&bytes, object_head(held->type, held->content.len, room),
+               held->content);
+    if (!directory_make(publishing, in, err) ||
+        !parcel_open(publishing, span_of(in), rest, &to, err))
+        return false;
+    for (struct span left = text_span(&bytes); left.len > 0;) {
+        ssize_t put = write(to, left.p, left.len);
+        if (put < 0)
+            return cannot(err, errno, "write", publishing, held->oid);
+        left = span_make(left.p + put, left.len - (size_t)put);
+    }
     return true;
 }
 
@@ -318,6 +385,11 @@ static bool publish(struct publishing *publishing, struct err *err) {
         if (!span_starts(names[i], "tmp_") &&
             !directory_send(publishing, names[i], err))
             return false;
+    size_t cursor = 0;
+    void *held;
+    while (map_next(&publishing->git->held, &cursor, NULL, &held))
+        if (!held_send(publishing, held, err))
+            return false;
     if (syncfs(publishing->to) != 0)
         return cannot(err, errno, "sync", publishing, "");
     return parcels_name(publishing, err);
@@ -347,6 +419,8 @@ bool objects_apart_publish(struct git *git, struct err *err) {
     if (!ok)
         cannot(err, errno, "open", &publishing, "");
     ok = ok && publish(&publishing, err);
+    if (ok)
+        held_clear(git);
     for (size_t i = publishing.named; !ok && i < publishing.count; i++)
         unlinkat(publishing.to, publishing.parcels[i].temporary, 0);
     fd_close(&publishing.from);

@@ -8,8 +8,10 @@
  * its whole content or no name (doc/design/landing.md, L7).
  *
  * Small objects are written here, without starting git, and not compressed: git
- * does that when it packs them. Errors: ERR_UNAVAILABLE if the repository
- * cannot be written, else as err_errno. */
+ * does that when it packs them. They are held in memory until another git
+ * process has to read them, and often get no file but that in the repository.
+ * Errors: ERR_UNAVAILABLE if the repository cannot be written, else as
+ * err_errno. */
 #ifndef POINTSMAN_LANDING_OBJECTS_APART_H
 #define POINTSMAN_LANDING_OBJECTS_APART_H
 
@@ -19,7 +21,10 @@
 #include "lib/text.h"
 #include "landing/git.h"
 
-/* Creates WORK/NAME and calls git_objects_apart. */
+/* Creates WORK/NAME and calls git_objects_apart. From here on, small objects
+ * are held in memory; after git_objects_apart alone, each gets its file at
+ * once.
+ */
 bool objects_apart_open(struct git *git, const char *name, struct err *err);
 
 /* Stores an object of this type; the content is without git's header. */
@@ -29,6 +34,10 @@ bool objects_apart_write(struct git *git, const char *type, struct span content,
 /* Only finds out its name. */
 bool objects_apart_name(struct git *git, const char *type, struct span content,
                         char ret_oid[OID_BYTES], struct err *err);
+
+/* Writes the objects that are held in memory to files; every start of git does
+ * that (GIT_BLIND: does not). */
+bool objects_apart_flush(struct git *git, struct err *err);
 
 /* True if objects can be published as far as permissions tell. */
 bool objects_apart_may_publish(const struct git *git, struct err *err);

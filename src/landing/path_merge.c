@@ -188,7 +188,7 @@ static bool files_merge(struct path_merge *merge, struct text *out,
         if (!content_write(args[2 + side],
                            text_span(&merge->blobs[side].content), err))
             return false;
-    if (!git_run(merge->git, args, GIT_PLAIN, SPAN(""), &said, &status, err))
+    if (!git_run(merge->git, args, GIT_BLIND, SPAN(""), &said, &status, err))
         return false;
     if (status > 127)
         return err_set(err, ERR_TEMPORARY, "git merge-file exited with %d",

@@ -406,7 +406,7 @@ bool ref_move_begin(struct git *git, const char *message,
     return git_pipe_open(
         git,
         GIT_ARGS("update-ref", "--create-reflog", "-m", message, "--stdin"),
-        GIT_SHIELDED | GIT_DURABLE, ret_begun, err);
+        GIT_SHIELDED | GIT_DURABLE | GIT_BLIND, ret_begun, err);
 }
 
 bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,

@@ -88,6 +88,42 @@ static void nothing_is_in_the_repository_before_it_is_published(void **state) {
     git_close(&git);
 }
 
+/* The same questions are answered from memory, and by git after a flush. */
+static void held_objects_can_be_read(void **state) {
+    (void)state;
+    struct git git = begin("");
+    struct git_pipe objects;
+    struct err err = {0};
+    assert_true(git_objects_open(&git, &objects, &err));
+    char oid[OID_BYTES], found_oid[OID_BYTES], type[16];
+    snprintf(oid, sizeof oid, "%s", stored(&git, "blob", SPAN("content")));
+    const struct git_lookup lookups[] = {
+        {.oid = "0123456789012345678901234567890123456789"},
+        {.oid = oid, .type = "blob", .whole = true},
+        {.oid = oid, .type = "tree"}};
+    for (int flushed = 0; flushed <= 1; flushed++) {
+        struct text content = TEXT_INIT;
+        bool found = false;
+        size_t bad;
+        assert_string_equal(sh("find work -type f | wc -l"),
+                            flushed ? "1" : "0");
+        assert_true(git_object_read(&objects, oid, found_oid, type, &content,
+                                    &found, &err));
+        assert_true(found);
+        assert_string_equal(found_oid, oid);
+        assert_string_equal(type, "blob");
+        assert_string_equal(text_string(&content), "content");
+        assert_true(git_objects_verify(&objects, lookups, 3, &bad, &err));
+        assert_int_equal(bad, 0);
+        assert_true(git_objects_verify(&objects, lookups + 1, 2, &bad, &err));
+        assert_int_equal(bad, 1);
+        text_clear(&content);
+        assert_true(objects_apart_flush(&git, &err));
+    }
+    git_pipe_drop(&objects);
+    git_close(&git);
+}
+
 static void packs_are_published(void **state) {
     (void)state;
     struct git git = begin("");
@@ -164,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_those_of_git),
         cmocka_unit_test(nothing_is_in_the_repository_before_it_is_published),
+        cmocka_unit_test(held_objects_can_be_read),
         cmocka_unit_test(packs_are_published),
         cmocka_unit_test(a_damaged_object_is_replaced),
         cmocka_unit_test(modes_are_those_of_the_directory),
