@@ -48,7 +48,7 @@ static bool bulk_fits(const struct api_call *call, const struct bulk *bulk,
     if (bulk->command.verb == VERB_RETRY)
         return may_retry(call, job);
     if (bulk->command.verb == VERB_RELEASE)
-        return (job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS)) != 0;
+        return (job->holds & HOLDS_RELEASED) != 0;
     if (bulk->command.verb == VERB_HOLD)
         return (job->holds & HOLD_OPERATOR) == 0;
     return !job->cancel_asked || bulk->command.kill;

@@ -124,7 +124,7 @@ static bool add_hold(struct api_call *call, struct store_batch *batch,
 static bool add_release(struct store_batch *batch, struct api_command *command,
                         struct err *err) {
     const struct job *job = &command->job;
-    unsigned ours = job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS);
+    unsigned ours = job->holds & HOLDS_RELEASED;
 
     if (job_state_is_final(job->state) || job->holds == 0)
         return refuse(err, job, "is not held");
@@ -134,12 +134,10 @@ static bool add_release(struct store_batch *batch, struct api_command *command,
             (job->holds & HOLD_ROLLBACK) != 0
                 ? "is held by a rollback; the hold ends with the rollback"
                 : "waits for an approval");
-    if ((ours & HOLD_OPERATOR) != 0)
-        command->index =
-            store_release(batch, job->num, HOLD_OPERATOR, command->because);
-    if ((ours & HOLD_AMBIGUOUS) != 0)
-        command->index =
-            store_release(batch, job->num, HOLD_AMBIGUOUS, command->because);
+    for (unsigned bit = 1; bit <= ours; bit <<= 1)
+        if ((ours & bit) != 0)
+            command->index = store_release(batch, job->num, (enum job_hold)bit,
+                                           command->because);
     return true;
 }
 

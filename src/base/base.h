@@ -12,6 +12,7 @@
 #include "lib/time.h"
 #include "core/access.h"
 #include "core/job.h"
+#include "core/run_as.h"
 #include "store/store.h"
 #include "wire/config.h"
 
@@ -48,7 +49,8 @@ enum base_dir {
 /* Longest absolute path of a base: SQLite accepts 512 bytes for its file. */
 enum { BASE_PATH_BYTES = 480 };
 
-struct role; /* base/role.h */
+struct account; /* os/account.h */
+struct role;    /* base/role.h */
 
 struct base {
     char *path; /* absolute */
@@ -191,5 +193,28 @@ void base_shell_check(const struct base *base, base_shell_fault *fault,
 bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
 /* The actor as which this process acts on a base with these rules. */
 struct access_actor base_caller(const struct access_rules *rules);
+
+/* The account under which a command of `submitter` runs, who named `user`
+ * (empty: nobody). *ret_account NULL: that of the owner. ERR_DENIED if it may
+ * not run here, ERR_CONFIG if `user` is no account. `base` NULL: nothing is
+ * configured, and this process is the owner's. */
+bool base_run_as_command(const struct base *base, uid_t submitter,
+                         struct span user, struct arena *arena,
+                         const struct account **ret_account, struct err *err);
+/* Likewise for a set of `submitter` on a target that runs checks or a command;
+ * *ret_user is an account by name or number, empty: that of the owner. A target
+ * that runs nothing takes the sets of everybody. */
+bool base_run_as_target(const struct base *base,
+                        const struct config_target *target, uid_t submitter,
+                        struct arena *arena, struct span *ret_user,
+                        struct err *err);
+/* How the work of other accounts runs here: their sets on this target, or their
+ * commands (NULL). */
+enum run_as base_run_as_others(const struct base *base,
+                               const struct config_target *target);
+/* True if this process is the owner's and may run the jobs of the base;
+ * otherwise it is root's in the base of somebody else, whose jobs would run as
+ * root: ERR_DENIED with what to do. */
+bool base_run_as_owner(const struct base *base, struct err *err);
 
 #endif

@@ -69,11 +69,15 @@ static struct wanted wanted_of_drop(const struct base *base) {
     return wanted;
 }
 
-/* Checks and commands of these run in directories below tmp/. */
+/* Checks and commands run in directories below tmp/: as the user of their
+ * target, and in a base of root also as the submitters of sets. */
 static bool has_users(const struct base *base) {
-    for (size_t i = 0; i < base->config.target_count; i++)
-        if (base->config.targets[i].user.len > 0)
+    for (size_t i = 0; i < base->config.target_count; i++) {
+        const struct config_target *target = &base->config.targets[i];
+        bool runs = target->check_count > 0 || target->command.count > 0;
+        if (target->user.len > 0 || (base->uid == 0 && runs))
             return true;
+    }
     return false;
 }
 

@@ -108,19 +108,57 @@ static struct run_set set_of(const struct run_start *start) {
     return set;
 }
 
-static void write_landing(const struct run_start *start,
+/* The account that runs the checks of these sets, or the command. The code of
+ * all of them runs together: a set of the owner may run under the account of
+ * somebody else, but sets of two others under no account of either. */
+static bool user_of(const struct work_site *site,
+                    const struct config_target *target,
+                    const struct run_set *sets, size_t count,
+                    struct arena *arena, struct span *ret_user,
+                    struct err *err) {
+    *ret_user = (struct span){0};
+    for (size_t i = 0; i < count; i++) {
+        const struct job *job = sets[i].job;
+        struct span user;
+        if (i > 0 && job->uid == sets[i - 1].job->uid)
+            continue;
+        if (!base_run_as_target(site->base, target, job->uid, arena, &user,
+                                err))
+            return count > 1
+                       ? err_wrap(err, "%.*s", (int)job->id.len, job->id.p)
+                       : false;
+        if (user.len > 0 && ret_user->len > 0 && !span_equal(user, *ret_user))
+            return err_set(err, ERR_DENIED,
+                           "%.*s: its group has sets of several accounts, and "
+                           "target '%.*s' has no user of its own to check them",
+                           (int)job->id.len, job->id.p, (int)target->name.len,
+                           target->name.p);
+        if (user.len > 0)
+            *ret_user = user;
+    }
+    return true;
+}
+
+static bool write_landing(const struct work_site *site,
+                          const struct run_start *start,
                           const struct config_target *target,
-                          struct arena *arena, struct text *out) {
+                          struct arena *arena, struct text *out,
+                          struct err *err) {
     struct run_set alone = set_of(start);
     bool several = start->set_count > 0 && !start->probe;
     const struct run_set *sets = several ? start->sets : &alone;
     size_t others = several ? start->set_count - 1 : 0;
     bool command = target->command.count > 0;
+    struct span user = {0};
+    /* A probe runs nothing of the set. */
+    if (!start->probe &&
+        !user_of(site, target, sets, others + 1, arena, &user, err))
+        return false;
     struct land_start landing = landed_set(&sets[0], arena);
     landing.probe = start->probe;
     landing.target = string_of(start->job->target, arena);
     landing.work = work_path(start, "land", arena);
-    landing.user = string_of(target->user, arena);
+    landing.user = string_of(user, arena);
     landing.symlinks = target->symlinks == SYMLINKS_ALLOW;
     landing.timeout_s = target->timeout_s;
     landing.checks = checks_of(target, arena);
@@ -141,22 +179,49 @@ static void write_landing(const struct run_start *start,
     landing.others = rest;
     landing.other_count = others;
     land_start_format(&landing, out);
+    return true;
 }
 
-static void write_rollback(const struct run_start *start,
+/* A target that is a command runs it with the files of each member. A rollback
+ * that may not do so fails: what it rolls back stays landed. */
+static bool member_user(const struct work_site *site,
+                        const struct config_target *target,
+                        const struct run_member *member, struct arena *arena,
+                        const char **ret_user, struct err *err) {
+    struct span user = {0};
+    if (target->command.count > 0 &&
+        !base_run_as_target(site->base, target, member->uid, arena, &user,
+                            err)) {
+        if (err)
+            err->kind = ERR_CONFIG;
+        return err_wrap(err, "cannot roll back '%.*s'", (int)member->id.len,
+                        member->id.p);
+    }
+    *ret_user = string_of(user, arena);
+    return true;
+}
+
+static bool write_rollback(const struct work_site *site,
+                           const struct run_start *start,
                            const struct config_target *target,
-                           struct arena *arena, struct text *out) {
+                           struct arena *arena, struct text *out,
+                           struct err *err) {
     const struct job *job = start->job;
     struct revert_member *members =
         arena_alloc(arena, start->member_count * sizeof *members + 1);
     for (size_t i = 0; i < start->member_count; i++) {
         const struct run_member *member = &start->members[i];
+        const char *user = NULL;
+        if (!start->probe &&
+            !member_user(site, target, member, arena, &user, err))
+            return false;
         members[i] =
             (struct revert_member){.id = arena_string(arena, member->id),
                                    .sum = arena_string(arena, member->sum),
                                    .class = job_class_word(member->job_class),
                                    .tarball = data_path(member->name, arena),
                                    .admitted = member->admitted,
+                                   .user = user,
                                    .again = member->again};
     }
     struct revert_start rollback = {
@@ -171,7 +236,6 @@ static void write_rollback(const struct run_start *start,
         .members = members,
         .member_count = start->member_count,
         .because = string_of(start->because, arena),
-        .user = string_of(target->user, arena),
         .work = work_path(start, "revert", arena),
         .symlinks = target->symlinks == SYMLINKS_ALLOW,
         .probe = start->probe};
@@ -186,6 +250,7 @@ static void write_rollback(const struct run_start *start,
         rollback.committer = string_of(target->committer, arena);
     }
     land_start_format_revert(&rollback, out);
+    return true;
 }
 
 static bool find_target(const struct work_site *site, const struct job *job,
@@ -200,9 +265,11 @@ static bool find_target(const struct work_site *site, const struct job *job,
                    job->target.p);
 }
 
-typedef void input_writer(const struct run_start *start,
+typedef bool input_writer(const struct work_site *site,
+                          const struct run_start *start,
                           const struct config_target *target,
-                          struct arena *arena, struct text *out);
+                          struct arena *arena, struct text *out,
+                          struct err *err);
 
 /* A landing is a process of its own: this executable with another command. The
  * id is only for people who read a process list; it is not parsed. */
@@ -212,10 +279,10 @@ static bool make(const struct work_site *site, const struct run_start *start,
     CLEANUP(text_clear) struct text input = TEXT_INIT;
     const struct job *job = start->job;
     const struct config_target *target;
-    if (!find_target(site, job, &target, err))
+    if (!find_target(site, job, &target, err) ||
+        !write(site, start, target, arena, &input, err))
         return false;
     struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
-    write(start, target, arena, &input);
     ret_start->start = arena_span(arena, text_span(&input));
     attempt_words_add_string(&argv, "/proc/self/exe");
     attempt_words_add_string(&argv, verb);

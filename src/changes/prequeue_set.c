@@ -152,9 +152,16 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
                                      err);
     if (st.st_size > base->config.queue.max_unpacked_bytes)
         return reject_huge(prequeue, entry, err);
+    bool is_foreign = st.st_uid != base->uid && st.st_uid != 0;
+    /* Otherwise a marker that waits for its data would pass off the data of
+     * anybody as those of its owner. */
+    if (is_foreign && st.st_uid != entry->st.st_uid)
+        return prequeue_entry_wait(
+            prequeue, entry, "bad-data",
+            "its data in data/ belongs to another account than its marker",
+            err);
     /* Its owner could alter a file of another account after the check. */
-    if (st.st_uid != base->uid && st.st_uid != 0 &&
-        !drop_adopt(base, entry->name, &fd, &why))
+    if (is_foreign && !drop_adopt(base, entry->name, &fd, &why))
         return prequeue_entry_wait(prequeue, entry, "bad-data", why.text, err);
     entry->state = ENTRY_CHECKING;
     checker_check(prequeue->checker, fd, on_checked, entry);
@@ -292,6 +299,8 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
             "the checksum in the job file is not that of its data", err);
+    candidate->submitter =
+        drop_caller(prequeue->base, entry->name, &entry->st, &entry->arena);
     if (!prequeue_approval_entries_of(prequeue, set, &entry->arena))
         return true; /* judged once they are examined */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
@@ -323,10 +332,8 @@ static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     struct prequeue_set *set = entry->own;
     struct set_record *record = &set->record;
     struct job *job = &record->job;
-    struct access_owner caller =
-        drop_caller(prequeue->base, entry->name, &entry->st, &entry->arena);
-    job->uid = caller.uid;
-    job->actor = caller.actor;
+    job->uid = set->candidate.submitter.uid;
+    job->actor = set->candidate.submitter.actor;
     job->cause = SPAN(CAUSE_PERSON);
     approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
     job->admitted = prequeue->now;

@@ -52,12 +52,23 @@ static bool lacks_base(const struct base *base,
            oid[0] != '\0';
 }
 
+/* A rollback of sets is judged when it starts, by whom its sets are. */
+static bool may_run(const struct base *base, const struct config_target *target,
+                    const struct candidate *candidate, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span user;
+    return candidate->name.class == SET_RB ||
+           base_run_as_target(base, target, candidate->submitter.uid, &arena,
+                              &user, err);
+}
+
 static bool target_allows(const struct base *base,
                           const struct candidate *candidate,
                           const struct config_target **ret_target,
                           struct ruling_why *why) {
     struct span name = candidate->meta.target;
     const struct config_target *target = set_target(&base->config, name);
+    struct err err = {0};
     *ret_target = target;
     if (!target && name.len == 0)
         set_ruling(why, "unknown-target",
@@ -83,6 +94,8 @@ static bool target_allows(const struct base *base,
                    "it has no ##base, and target '%.*s' accepts only sets that "
                    "have one (blind = deny); pack it with --base-rev",
                    (int)target->name.len, target->name.p);
+    else if (!may_run(base, target, candidate, &err))
+        set_ruling(why, RULING_NO_ACCOUNT, "%s", err.text);
     else
         return true;
     return false;

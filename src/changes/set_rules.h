@@ -20,6 +20,7 @@ struct candidate {
     struct span sum;
     uint64_t size_bytes;
     bool has_symlinks;
+    struct access_owner submitter;
     /* Valid approvals that came with it; or approvals that are not examined
      * yet, so that the set is not rejected for missing ones. */
     const struct approval_given *given;
@@ -41,6 +42,9 @@ struct ruling_why {
 };
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) PRINTF_LIKE(3, 4);
+
+/* The word for a set that would run as the owner (base_run_as_target). */
+#define RULING_NO_ACCOUNT "no-account"
 
 /* False: the registry could not be read. `why` is set for WAIT and REFUSE.
  * *ret_target is the target as configured; NULL for AGAIN, and if the set is

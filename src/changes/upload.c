@@ -213,7 +213,10 @@ static void admit_set(struct upload *upload, const struct set_check *check,
         use_waiting_name(upload, candidate, &err) &&
         set_rule(base, candidate, upload->now, &ruling, &target, &why, &err);
     if (ok && (ruling == RULING_REFUSE || ruling == RULING_WAIT))
-        ok = err_set(&err, ERR_REFUSED, "%s: %s", why.word, why.text);
+        ok = err_set(&err,
+                     strcmp(why.word, RULING_NO_ACCOUNT) == 0 ? ERR_DENIED
+                                                              : ERR_REFUSED,
+                     "%s: %s", why.word, why.text);
     const char *name = arena_string(&upload->arena, upload->name);
     ok = ok && drop_caller_note(base, name, &upload->caller, &err) &&
          drop_publish(base, upload->tmp_name, upload->fd, name,
@@ -255,6 +258,7 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
         .sum = span_of(check->sha256),
         .size_bytes = check->size,
         .has_symlinks = has_symlinks(check),
+        .submitter = upload->caller,
     };
     if (upload->name.len == 0)
         make_name(upload, check, &candidate);

@@ -1,6 +1,7 @@
 /* Configuration, settings, and checks of the machine and the base. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
+#include "cli/run_as_report.h"
 #include "cli/table.h"
 #include "cli/console.h"
 
@@ -419,6 +420,30 @@ static bool find_access(const struct base *base, bool as_json) {
     return faults.well;
 }
 
+struct work_findings {
+    bool as_json, well;
+};
+
+static void work_found(void *ctx, const struct run_as_finding *found) {
+    struct work_findings *findings = ctx;
+    findings->well &= !found->is_problem;
+    print_finding(findings->as_json, "run-as", found->tag, found->what,
+                  found->meaning);
+}
+
+/* Where the work of others runs as the owner, or may not run. */
+static bool find_work_of_others(struct call *call, const struct base *base,
+                                bool as_json) {
+    struct work_findings findings = {as_json, true};
+    struct err err = {0};
+
+    if (!run_as_report(base, &call->arena, work_found, &findings, &err)) {
+        finding(as_json, "run-as", false, "", err.text);
+        return false;
+    }
+    return findings.well;
+}
+
 struct target_finding {
     struct call *call;
     const char *fault; /* the first problem */
@@ -485,6 +510,7 @@ int cmd_doctor(struct call *call) {
     well &= find_registry(call, base, json);
     well &= find_access(base, json);
     well &= find_shell(base, json);
+    well &= find_work_of_others(call, base, json);
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);

@@ -6,7 +6,6 @@
 #include "lib/random.h"
 #include "core/reason.h"
 #include "commands/command_kind.h"
-#include "os/account.h"
 #include "os/sum.h"
 
 enum { SPEC_BYTES = 1000 }; /* maximum of an ordinary submission */
@@ -79,24 +78,22 @@ static struct span make_spec(const struct submission *submission,
     return arena_span(arena, text_span(&spec));
 }
 
-/* True if the task may run as its user. Checked now rather than at the start,
- * as far as that is known. */
-static bool user_is_allowed(const struct submission *submission,
-                            struct arena *arena, struct err *err) {
-    struct span user = submission->task.user;
-    struct account account;
-    return user.len == 0 || (account_find(user, arena, &account, err) &&
-                             account_may_be(&account, err));
+/* It is determined again at each start. */
+bool command_may_run(const struct base *base, const struct submission *sub,
+                     uid_t submitter, struct arena *arena, struct err *err) {
+    const struct account *account;
+    return base == NULL || base_run_as_command(base, submitter, sub->task.user,
+                                               arena, &account, err);
 }
 
-bool command_admit(struct store_batch *batch,
+bool command_admit(struct store_batch *batch, const struct base *base,
                    const struct submission *submission,
                    const struct origin *origin, unsigned *ret_index,
                    struct span *ret_id, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
     if (!submission_check(submission, err) ||
-        !user_is_allowed(submission, arena, err))
+        !command_may_run(base, submission, origin->uid, arena, err))
         return false;
     if (submission->id.len > 0) {
         *ret_id = arena_span(arena, submission->id);

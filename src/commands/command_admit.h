@@ -3,18 +3,23 @@
 #define POINTSMAN_COMMANDS_COMMAND_ADMIT_H
 
 #include "lib/err.h"
+#include "base/base.h"
 #include "base/origin.h"
 #include "store/store.h"
 #include "wire/submission.h"
 
+/* True if there is an account under which the command of `submitter` may run,
+ * as from base_run_as_command. `base` NULL: only its start decides. */
+bool command_may_run(const struct base *base, const struct submission *sub,
+                     uid_t submitter, struct arena *arena, struct err *err);
+
 /* Adds the admission of a command to the batch, complete with key, spec,
  * relations and state (P if nothing holds it, otherwise Q). *ret_index is the
  * operation's index for store_batch_result: DONE and SAME both mean that the
- * job exists as *ret_id, a span of the batch's arena. ERR_DATA as from
- * submission_check; ERR_DENIED and ERR_DATA as from account_find and
- * account_may_be if the submission names an account. Nothing is added on an
- * error. */
-bool command_admit(struct store_batch *batch,
+ * job exists as *ret_id, a span of the batch's arena. Errors as from
+ * submission_check and command_may_run.
+ * Nothing is added on an error. */
+bool command_admit(struct store_batch *batch, const struct base *base,
                    const struct submission *submission,
                    const struct origin *origin, unsigned *ret_index,
                    struct span *ret_id, struct err *err);

@@ -84,11 +84,12 @@ static void admit(struct api_call *call, struct store_batch *batch,
     struct origin origin = origin_of(call);
 
     answer->text = text;
-    answer->refused = !api_has_account(call, &answer->err) ||
-                      !read_submission(call, text, &submission, &answer->err) ||
-                      !submission_check_node(&submission, &answer->err) ||
-                      !command_admit(batch, &submission, &origin,
-                                     &answer->index, &answer->id, &answer->err);
+    answer->refused =
+        !api_has_account(call, &answer->err) ||
+        !read_submission(call, text, &submission, &answer->err) ||
+        !submission_check_node(&submission, &answer->err) ||
+        !command_admit(batch, call->api->options.base, &submission, &origin,
+                       &answer->index, &answer->id, &answer->err);
 }
 
 /* True if the job with this id is the same submission, which has ended

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "lib/json.h"
+#include "base/base.h"
 #include "os/account.h"
 #include "scheduler/attempt_start.h"
 #include "scheduler/attempt_words.h"
@@ -35,22 +36,6 @@ static void env_add_account(struct attempt_words *env,
             attempt_words_add_pair(env, span_of(ours[i].name),
                                    span_of(ours[i].value));
     }
-}
-
-/* The account the task is to run as; *ret_account NULL: that of this
- * process. */
-static bool find_account(struct span user, struct arena *arena,
-                         const struct account **ret_account, struct err *err) {
-    *ret_account = NULL;
-    if (user.len == 0)
-        return true;
-    struct account *account = arena_alloc(arena, sizeof *account);
-    if (!account_find(user, arena, account, err) ||
-        !account_may_be(account, err))
-        return false;
-    if (!account_is_ours(account))
-        *ret_account = account;
-    return true;
 }
 
 /* `{}` as a whole argument is replaced by the node; without it the node comes
@@ -113,7 +98,8 @@ bool command_start_make(const struct work_site *site,
     if (!attempt_start_submission(start->job, site->cache, arena, &sub, err))
         return false;
     struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
-    if (!find_account(sub.task.user, arena, &ret_start->account, err))
+    if (!base_run_as_command(site->base, start->job->uid, sub.task.user, arena,
+                             &ret_start->account, err))
         return false;
     if (sub.task.sandbox == TASK_SANDBOXED) {
         attempt_words_add_string(&argv, "/proc/self/exe");

@@ -10,6 +10,8 @@ static bool task_is_open(const struct array_task *task) {
 }
 
 size_t array_next(struct array *array, struct wall now) {
+    if (array->held.hold != 0)
+        return array->count;
     while (array->first_open < array->count &&
            !task_is_open(&array->tasks[array->first_open]))
         array->first_open++;
@@ -70,6 +72,8 @@ struct array_task array_task_end(struct array *array, size_t at,
     task->counts.fails += verdict->fails;
     task->not_before = verdict->not_before;
     task->status = status_after(verdict, killed);
+    if (verdict->hold != 0)
+        array->held = *verdict;
     reopen(array, at);
     return before;
 }
@@ -77,13 +81,15 @@ struct array_task array_task_end(struct array *array, size_t at,
 void array_task_end_failed(struct array *array, size_t at,
                            const struct array_task *before) {
     array->tasks[at] = *before;
+    array->held.hold = 0; /* it is decided again, with the end */
     array->running++;
 }
 
 bool array_is_over(const struct array *array, bool killed) {
+    bool stops = killed || array->held.hold != 0;
     if (array->running > 0)
         return false;
-    for (size_t i = array->first_open; !killed && i < array->count; i++)
+    for (size_t i = array->first_open; !stops && i < array->count; i++)
         if (task_is_open(&array->tasks[i]))
             return false;
     return true;
@@ -97,6 +103,8 @@ struct retry_verdict array_verdict(const struct array *array,
         return retry_verdict_make(STATE_TERMINATED, REASON_OPERATOR, SPAN(""));
     if (killer == RETRY_STOP)
         return retry_verdict_make(STATE_PENDING, REASON_RETURNED, SPAN(""));
+    if (array->held.hold != 0)
+        return array->held;
     for (size_t i = 0; i < array->count; i++)
         failed += array->tasks[i].status == TASK_FAILED;
     if (failed == 0)

@@ -26,6 +26,8 @@ struct array {
     size_t count;
     size_t first_open; /* all tasks before it are final or running */
     size_t running;
+    struct retry_verdict held; /* its hold is not 0: a task may not run here, so
+                                  no other one starts and the job is held */
 };
 
 /* The first task that may start at `now`; array->count: none. */
@@ -46,8 +48,8 @@ struct array_task array_task_end(struct array *array, size_t at,
 void array_task_end_failed(struct array *array, size_t at,
                            const struct array_task *before);
 
-/* True if no task is running and none will start. After a kill, tasks that have
- * not started never will. */
+/* True if no task is running and none will start. After a kill, or once the job
+ * is to be held, tasks that have not started will not. */
 bool array_is_over(const struct array *array, bool killed);
 /* The verdict on the job once the array is over. */
 struct retry_verdict array_verdict(const struct array *array,

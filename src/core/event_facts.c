@@ -27,7 +27,7 @@ static void put_flag(struct json *json, const char *key, bool flag) {
 
 static void put_holds(struct json *json, unsigned holds) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
-    for (unsigned bit = 1; bit <= HOLD_AMBIGUOUS; bit <<= 1)
+    for (unsigned bit = 1; (bit & HOLDS_ALL) != 0; bit <<= 1)
         if (holds & bit)
             text_addf(&words, "%s%s", words.len > 0 ? " " : "",
                       job_hold_word((enum job_hold)bit));
@@ -67,7 +67,7 @@ static bool get_holds(struct json_value value, struct arena *arena,
     if (!json_get_string(value, arena, &rest))
         return false;
     while (span_cut(&rest, ' ', &word))
-        for (unsigned bit = 1; bit <= HOLD_AMBIGUOUS; bit <<= 1)
+        for (unsigned bit = 1; (bit & HOLDS_ALL) != 0; bit <<= 1)
             if (span_is(word, job_hold_word((enum job_hold)bit)))
                 *ret |= bit;
     return true;

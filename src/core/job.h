@@ -52,6 +52,16 @@ enum job_hold {
 #undef JOB_HOLD
 };
 
+enum {
+    HOLDS_ALL = 0
+#define JOB_HOLD(name, bit, word, lifter) | HOLD_##name
+#include "core/life.def"
+#undef JOB_HOLD
+    ,
+    /* Those that the command `release` lifts. */
+    HOLDS_RELEASED = HOLD_OPERATOR | HOLD_AMBIGUOUS | HOLD_ACCOUNT
+};
+
 /* Facts from a command's submission that the program needs often. */
 enum job_flag { JOB_AT_MOST_ONCE = 1 << 0, JOB_ARRAY = 1 << 1 };
 

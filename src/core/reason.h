@@ -19,6 +19,7 @@
 #define REASON_UNAVAILABLE                                                 \
     "unavailable"                    /* its target cannot be used; also of \
                                         EVENT_TARGET */
+#define REASON_FORBIDDEN "forbidden" /* it may not run here */
 #define REASON_RECOVERED "recovered" /* its worker is gone */
 #define REASON_RETURNED "returned"   /* its worker gave it back */
 #define REASON_OPERATOR "operator"   /* somebody cancelled it */

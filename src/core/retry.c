@@ -190,6 +190,17 @@ static struct retry_verdict base_lost(const struct question *q) {
     return v;
 }
 
+/* Nothing ran, and nothing will until somebody has changed the configuration or
+ * the job. */
+static struct retry_verdict forbidden(const struct question *q) {
+    struct retry_verdict v =
+        verdict(STATE_PENDING, REASON_FORBIDDEN, TASK_UNSTARTED);
+
+    say_error(&v, q);
+    v.hold = HOLD_ACCOUNT;
+    return v;
+}
+
 static struct retry_verdict recovered(const struct question *q) {
     if (q->limits->at_most_once)
         return ran_once();
@@ -348,6 +359,8 @@ struct retry_verdict retry_after(const struct retry_end *end,
         return unavailable(&q);
     case RETRY_BASE_LOST:
         return base_lost(&q);
+    case RETRY_FORBIDDEN:
+        return forbidden(&q);
     case RETRY_CRASHED:
         return crashed(&q);
     case RETRY_RECOVERED:

@@ -20,6 +20,7 @@ enum retry_result {
     RETRY_NOT_NOW,     /* no memory, no processes, full disk (111) */
     RETRY_UNAVAILABLE, /* its target cannot be used; not the job's fault */
     RETRY_BASE_LOST,   /* what it depends on is not there any more */
+    RETRY_FORBIDDEN,   /* may not run here; never started */
     RETRY_CRASHED,     /* the wrapper around it ended abnormally */
     RETRY_RECOVERED    /* found after a restart of the scheduler, proven gone */
 };
@@ -90,6 +91,7 @@ struct retry_verdict {
     struct wall not_before;         /* for a step to P; 0 = at once */
     unsigned temps, crashes, fails; /* to be added to the counts */
     bool clear_counts;              /* reset the back-off (INCOMPLETE) */
+    unsigned hold;                  /* of enum job_hold: set with the step */
     bool alarm;                     /* an operator should look at it */
     enum task_status task;          /* status of its task */
 };

@@ -183,6 +183,12 @@ struct retry_verdict retry_of_carried(const struct retry_carried *sets,
     struct retry_verdict own = *whole;
     if (count == 1)
         return own;
+    if (whole->hold != 0) { /* the others wait for the set that it names */
+        struct span why, id = find_culprit(sets, count, said, &why);
+        if (id.len > 0 && !span_equal(id, set->id))
+            own.hold = 0;
+        return own;
+    }
     if (whole->to == STATE_DONE) {
         say(&own, whole->reason, commit_of(said, set->id, which == 0));
     } else if (whole->to == STATE_TERMINATED && set->killer != RETRY_OPERATOR) {

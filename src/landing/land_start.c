@@ -87,7 +87,6 @@ static const struct record need_record = RECORD(land_need, need_fields);
     {"branch",     FIELD_STRING,  false, offsetof(struct type, branch)},      \
     {"command",    FIELD_STRING,  false, offsetof(struct type, command)},     \
     {"committer",  FIELD_STRING,  false, offsetof(struct type, committer)},   \
-    {"user",       FIELD_STRING,  false, offsetof(struct type, user)},        \
     {"symlinks",   FIELD_FLAG,    false, offsetof(struct type, symlinks)},    \
     {"timeout_s",  FIELD_SECONDS, false, offsetof(struct type, timeout_s)},   \
     {"work",       FIELD_PATH,    true,  offsetof(struct type, work)},        \
@@ -105,6 +104,7 @@ static const struct record other_record = RECORD(land_start, other_fields);
 static const struct field land_fields[] = {
     OF_LANDED_SET,
     OF_TARGET(land_start),
+    {"user",       FIELD_STRING,  false, offsetof(struct land_start, user)},
     {"blind",      FIELD_BLIND,   false, offsetof(struct land_start, blind)},
     {"filters",    FIELD_FLAG,    false, offsetof(struct land_start, filters)},
     {"branches",   FIELD_PATH,    false, offsetof(struct land_start, branches)},
@@ -123,6 +123,7 @@ static const struct field member_fields[] = {
      offsetof(struct revert_member, tarball)},
     {"admitted",   FIELD_INSTANT, false,
      offsetof(struct revert_member, admitted)},
+    {"user",       FIELD_STRING,  false, offsetof(struct revert_member, user)},
     {"again",      FIELD_FLAG,    false, offsetof(struct revert_member, again)},
 };
 static const struct record member_record =

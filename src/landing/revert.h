@@ -64,6 +64,8 @@ struct revert_member {
     const char *tarball; /* path; used only by revert commands, otherwise may be
                             NULL */
     struct wall admitted;
+    /* Runs the command for this member; NULL = the same account. */
+    const char *user;
     /* For a target that is a command, since no commit records it: the set is
      * out of effect, and `command` puts it back in effect because the rollback
      * that put it out is rolled back itself. Oldest first; that rollback is not
@@ -84,7 +86,6 @@ struct revert_start {
     size_t member_count;
     const char *because; /* --because, NULL or "": none */
     const char *committer, *submitter;
-    const char *user;  /* runs revert commands; NULL = the same account */
     const char *work;  /* created, and removed with its contents; its parent
                           stays */
     bool symlinks;     /* allowed by the target; for unpacking members */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/dir.h"
@@ -92,7 +93,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
                              .command =
                                  member->again ? start->command : start->revert,
                              .symlinks = start->symlinks,
-                             .user = start->user,
+                             .user = member->user,
                              .work = work,
                              .timeout_s = start->timeout_s};
     CLEANUP(fd_close)
@@ -126,6 +127,16 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     return fail(reverting, step, &said, done);
 }
 
+/* The user of a command must be able to enter the directory of its member. */
+static bool let_user_in(const struct reverting *reverting,
+                        const struct revert_member *member, struct err *err) {
+    return member->user == NULL ||
+           fchmodat(reverting->work.parent_fd, reverting->work.name, 0711, 0) ==
+               0 ||
+           err_errno(err, errno, "cannot change the mode of '%s'",
+                     reverting->start->work);
+}
+
 static bool run_in_turn(struct reverting *reverting, struct done_list *done,
                         struct err *err) {
     for (size_t i = 0; i < reverting->start->member_count; i++) {
@@ -142,6 +153,7 @@ static bool run_in_turn(struct reverting *reverting, struct done_list *done,
         text_addf(&work, "%s/%zu", reverting->start->work, i);
         CLEANUP(land_work_close) struct land_work own = {0};
         if (!land_work_open(&own, text_string(&work), err) ||
+            !let_user_in(reverting, step->member, err) ||
             !run_one(reverting, step, text_string(&work), done, err))
             return false;
     }

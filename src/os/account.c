@@ -82,17 +82,17 @@ bool account_is_ours(const struct account *account) {
     return account->uid == geteuid();
 }
 
-static bool can_change_user(void) {
+bool account_can_switch(void) {
     struct __user_cap_header_struct head = {.version =
                                                 _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{0}};
     unsigned needed = 1U << CAP_SETUID | 1U << CAP_SETGID;
-    return syscall(SYS_capget, &head, data) == 0 &&
+    return geteuid() == 0 && syscall(SYS_capget, &head, data) == 0 &&
            (data[0].effective & needed) == needed;
 }
 
 bool account_may_be(const struct account *account, struct err *err) {
-    if (account_is_ours(account) || (geteuid() == 0 && can_change_user()))
+    if (account_is_ours(account) || account_can_switch())
         return true;
     return err_set(err, ERR_DENIED,
                    "cannot run a command as user '%s': the server runs as uid "

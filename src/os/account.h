@@ -26,6 +26,9 @@ bool account_find(struct span name, struct arena *arena,
                   struct account *ret_account, struct err *err);
 /* Finds a group by name or number. ERR_CONFIG: no such group. */
 bool account_group_find(struct span name, gid_t *ret_gid, struct err *err);
+/* True if this process may start others as any account: it is root's and has
+ * the capabilities for that. */
+bool account_can_switch(void);
 /* True if this process may start others as that account, which it always may as
  * its own. Otherwise ERR_DENIED with the reason. */
 bool account_may_be(const struct account *account, struct err *err);

@@ -15,7 +15,8 @@ struct run_member {
     struct span id, sum, name;
     enum job_class job_class;
     struct wall admitted;
-    bool again; /* on a command target: apply the set again */
+    uint32_t uid; /* of its submitter */
+    bool again;   /* on a command target: apply the set again */
 };
 
 /* A set of a stack, below the one that lands. */
@@ -64,17 +65,21 @@ enum run_stop {
     RUN_STOP_WITHDRAW /* only if it has not started: it ends with result 104 */
 };
 
+/* A result of an attempt: it may not run under any account that is left
+ * (core/run_as.h), and the job is held. */
+enum { RUN_FORBIDDEN = 77 };
+
 /* How an attempt ended. */
 struct run_end {
     uint64_t handle;
     int result;    /* 0 it ran; 99 another process has its lock; 100 cannot be
-                      executed; 111 not now */
+                      executed; 111 not now; RUN_FORBIDDEN */
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;
     bool lost_output;   /* some of it could not be written or synced */
     struct span status; /* last line of the status descriptor, or empty */
-    struct span detail; /* for results 100 and 111: a sentence */
+    struct span detail; /* for other results: a sentence */
     struct span place;  /* location of its output (os/output.h) */
     uint64_t output_bytes;
     struct wall started, ended;

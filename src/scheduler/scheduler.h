@@ -106,7 +106,7 @@ bool scheduler_start_why(struct scheduler *scheduler, const struct job *job,
  * hold, lane, slot, time. None for a job that is running or has ended. */
 struct scheduler_reason {
     const char *kind; /* "precursor" "dependency" "hold" "lane" "slot" "time"
-                         "record" "target" */
+                         "record" "target" "account" */
     struct span id;   /* id of what it waits for; may be empty */
     struct span text;
     bool is_open_ended; /* nobody knows how long it lasts */

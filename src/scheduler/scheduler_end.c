@@ -221,7 +221,11 @@ static unsigned plan_move(struct scheduler *scheduler,
     if (verdict->alarm)
         store_note(scheduler->batch, EVENT_ALARM, tracked->num, tracked->job.id,
                    span_of(verdict->reason), span_of(verdict->detail));
-    return store_move(scheduler->batch, &move);
+    unsigned op = store_move(scheduler->batch, &move);
+    if (verdict->hold != 0)
+        store_hold(scheduler->batch, tracked->num, (enum job_hold)verdict->hold,
+                   span_of(verdict->reason));
+    return op;
 }
 
 /* Nothing ran, or it is unknown what runs: the attempt is not counted. */
@@ -314,13 +318,20 @@ static struct retry_carried *sets_of(const struct attempt *attempt,
     return sets;
 }
 
+/* A landing that may not run says nothing itself. */
+static struct span said_of(const struct attempt *attempt,
+                           const struct retry_verdict *verdict) {
+    return verdict->hold != 0 ? span_of(verdict->detail) : attempt->said.text;
+}
+
 static void plan_companion_end(struct scheduler *scheduler,
                                struct attempt *attempt,
                                const struct retry_carried *sets, size_t at,
                                const struct retry_verdict *whole) {
     const struct companion *companion = &attempt->companions[at];
-    struct retry_verdict own = retry_of_carried(
-        sets, attempt->companion_count + 1, at + 1, whole, attempt->said.text);
+    struct retry_verdict own =
+        retry_of_carried(sets, attempt->companion_count + 1, at + 1, whole,
+                         said_of(attempt, whole));
     if (whole->action == RETRY_UNCOUNT)
         store_unassign(scheduler->batch, companion->tracked->num,
                        (struct span){0}, companion->number);
@@ -369,8 +380,9 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     const struct retry_carried *sets = sets_of(attempt, &arena);
     for (size_t i = 0; i < attempt->companion_count; i++)
         plan_companion_end(scheduler, attempt, sets, i, &verdict);
-    struct retry_verdict own = retry_of_carried(
-        sets, attempt->companion_count + 1, 0, &verdict, attempt->said.text);
+    struct retry_verdict own =
+        retry_of_carried(sets, attempt->companion_count + 1, 0, &verdict,
+                         said_of(attempt, &verdict));
     if (verdict.action != RETRY_UNCOUNT)
         plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
     plan->back = own.to == STATE_PENDING;

@@ -17,6 +17,7 @@ static struct run_member member_of(const struct job *job, bool again) {
                                .name = job->name,
                                .job_class = job->job_class,
                                .admitted = job->admitted,
+                               .uid = job->uid,
                                .again = again};
 }
 

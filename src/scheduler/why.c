@@ -151,6 +151,9 @@ void why_holds(struct why *why, const struct job *job) {
                              lifter));
 #include "core/life.def"
 #undef JOB_HOLD
+    if ((job->holds & HOLD_ACCOUNT) != 0 && job->detail.len > 0)
+        why_add(why, "account", (struct span){0},
+                arena_string(why->arena, job->detail));
     if (job->holds != 0)
         open_ended(why);
 }

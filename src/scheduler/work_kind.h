@@ -16,12 +16,14 @@
 struct api_call; /* api/api_call.h */
 struct attempt_start;
 struct attempt_start_cache;
+struct base;   /* base/base.h */
 struct config; /* wire/config.h */
 struct run_start;
 struct why;
 
 /* Where attempts are started. */
 struct work_site {
+    const struct base *base; /* NULL: as in base_run_as_command */
     const struct config *config;
     const char *base_path;             /* absolute */
     struct attempt_start_cache *cache; /* may be NULL */
@@ -32,7 +34,8 @@ struct work_kind {
     bool rolls_back; /* the row is for the jobs that have JOB_ROLLS_BACK */
 
     /* Makes the start of an attempt. *ret_start contains the defaults. An error
-     * means that the attempt cannot be executed, or not now (err_try_again). */
+     * means that the attempt cannot be executed, or not now (err_try_again), or
+     * that it may not run here and is held (ERR_DENIED). */
     bool (*make_start)(const struct work_site *site,
                        const struct run_start *start, struct arena *arena,
                        struct attempt_start *ret_start, struct err *err);

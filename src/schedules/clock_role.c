@@ -30,7 +30,8 @@ static void on_alarm(uv_poll_t *poll, int status, int events) {
 
 static bool start(struct clock_engine *engine, struct err *err) {
     struct base *base = engine->host->base;
-    struct schedule_driver_options options = {.host = span_of(base->host)};
+    struct schedule_driver_options options = {.base = base,
+                                              .host = span_of(base->host)};
     struct wall now = clock_wall();
     if (!schedule_config_store(base, now, err))
         return false;

@@ -147,6 +147,7 @@ schedule_driver_new(struct store *store,
                     struct wall now, struct boot boot) {
     struct schedule_driver *driver = mem_alloc(sizeof(*driver));
     driver->store = store;
+    driver->base = options->base;
     driver->host = span_string(options->host);
     driver->zones = cron_zones_new(options->zones_s);
     driver->schedules = schedules_new(wall_s(now), boot_s(boot));

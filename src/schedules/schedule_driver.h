@@ -18,9 +18,13 @@
 
 struct schedule_driver;
 
+struct base; /* base/base.h */
+
 struct schedule_driver_options {
-    struct span host; /* name of this machine, for the order of jobs */
-    int64_t zones_s;  /* how often zone files are checked; 0: every 60 s */
+    const struct base *base; /* whose jobs they make; NULL: as in
+                                command_admit */
+    struct span host;        /* name of this machine, for the order of jobs */
+    int64_t zones_s; /* how often zone files are checked; 0: every 60 s */
 };
 
 /* `boot`: from a clock that cannot be set and goes on during suspension. */

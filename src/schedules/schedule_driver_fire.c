@@ -123,7 +123,8 @@ static bool add_job(struct store_batch *batch, struct firing *firing,
         .cause = cause_of(arena, firing),
         .host = span_of(driver->host),
     };
-    return command_admit(batch, &spec.job, &origin, &firing->job, &id, err);
+    return command_admit(batch, driver->base, &spec.job, &origin, &firing->job,
+                         &id, err);
 }
 
 static void firing_begin(const struct firing *firing,

@@ -33,6 +33,7 @@ struct schedule_live_job {
 
 struct schedule_driver {
     struct store *store;
+    const struct base *base;
     char *host;
     struct cron_zones *zones;
     struct schedules *schedules;

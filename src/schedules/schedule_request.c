@@ -410,7 +410,8 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
                                           : span_of(api->options.base->host),
         .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
     };
-    return command_admit(batch, &spec.job, &origin, ret_job, ret_id, err);
+    return command_admit(batch, api->options.base, &spec.job, &origin, ret_job,
+                         ret_id, err);
 }
 
 void schedule_request_run(struct api_call *call) {
@@ -465,6 +466,8 @@ static bool read_row(struct api_call *call, struct schedule_row *ret_row,
         !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,
                              err) ||
         !submission_check_node(&ret_spec->job, err) ||
+        !command_may_run(call->api->options.base, &ret_spec->job,
+                         call->request.actor.uid, &call->arena, err) ||
         !schedule_rule_make(ret_spec, name, 0, NULL, &rule, err))
         return false;
     schedule_rule_clear(&rule);

@@ -211,6 +211,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         return true;
     struct worker_options options = {
         .loop = loop,
+        .base = base,
         .base_path = base->path,
         .base_fd = base->fd,
         .output = roles->output,
@@ -266,7 +267,7 @@ static bool open_engines(struct roles *roles, struct err *err) {
 
 static bool start_parts(struct roles *roles, uv_loop_t *loop, struct err *err) {
     struct base *base = roles->base;
-    return take_roles(roles, err) &&
+    return base_run_as_owner(base, err) && take_roles(roles, err) &&
            output_open(base->fd, true, &roles->output, err) &&
            start_worker(roles, loop, err) &&
            projection_open(base, &roles->host.projection, err) &&

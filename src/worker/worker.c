@@ -234,11 +234,19 @@ static bool start_make(struct worker *worker, const struct run_start *run,
                        struct err *err) {
     const struct work_kind *kind =
         work_kind_find(worker->options.kinds, run->job, err);
-    const struct work_site site = {worker->config, worker->options.base_path,
-                                   &worker->cache};
+    const struct work_site site = {.base = worker->options.base,
+                                   .config = worker->config,
+                                   .base_path = worker->options.base_path,
+                                   .cache = &worker->cache};
     *ret_start = (struct attempt_start){0};
     task_options_init(&ret_start->task);
     return kind && kind->make_start(&site, run, arena, ret_start, err);
+}
+
+static int result_of(enum err_kind kind) {
+    return kind == ERR_DENIED    ? RUN_FORBIDDEN
+           : err_try_again(kind) ? GUARD_TEMPORARY
+                                 : GUARD_CANNOT;
 }
 
 static void runner_start(void *ctx, const struct run_start *run) {
@@ -250,9 +258,7 @@ static void runner_start(void *ctx, const struct run_start *run) {
     char place[OUTPUT_PLACE_BYTES];
     CLEANUP(fd_close) int input_fd = -1;
     if (!start_make(worker, run, &arena, &line, &err)) {
-        bool again = err_try_again(err.kind);
-        failed_start_add(worker, run->handle,
-                         again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
+        failed_start_add(worker, run->handle, result_of(err.kind), err.text);
         arena_clear(&arena);
         return;
     }

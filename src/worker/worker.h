@@ -18,7 +18,8 @@ struct worker;
 
 struct worker_options {
     uv_loop_t *loop;
-    const char *base_path; /* absolute */
+    const struct base *base; /* see struct work_site */
+    const char *base_path;   /* absolute */
     int base_fd;
     struct output *output; /* a writer; must outlive the worker */
     const struct work_kinds *kinds;

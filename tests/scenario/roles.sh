@@ -64,11 +64,16 @@ serve_as() {
     server=$!
     started="$started $server"
     within sh -c 'until pointsman status >/dev/null 2>&1 && test -S base/ctrl/sock
-        do :; done'
+        do :; done' || {
+        pointsman status || :
+        cat serve.err
+        wrong 'the server does not answer'
+    }
 }
 
 matrix() {
-    shared 'viewer = vic' 'submitter = @dev' 'operator = olga' 'admin = ada'
+    shared 'viewer = vic' 'submitter = @dev' 'operator = olga' 'admin = ada' \
+        'commands-as-owner = yes'
     for account in vic alice olga ada owner; do
         as $account pointsman list
     done
@@ -167,7 +172,17 @@ by_files() {
     as owner pointsman daemon prequeue --until-idle
     says 'uid 70007 does not have the role submitter' base/reject/*.why
     ends 66 as owner pointsman status worse
-    # Nobody submits in the name of another one.
+    # Nobody submits in the name of another one, not even the data of a marker
+    # that waits for it.
+    make_set waits DC g content
+    : >base/prequeue/"${made##*/}"
+    chown owner base/prequeue/"${made##*/}"
+    as alice sh -c "cat >base/data/${made##*/}" <"$made"
+    printf '[queue]\nwait-for-job = 0\n' >base/conf.d/wait.conf
+    as owner pointsman daemon prequeue --until-idle
+    says 'belongs to another account than its marker' \
+        base/reject/"${made##*/}.why"
+    ends 66 as owner pointsman status waits
     as eve sh -c ': >base/tmp/mine'
     ends 1 as eve rm base/data/good*
 }
@@ -232,5 +247,270 @@ migrated() {
 }
 scenario 'a base that a group shared is closed, and its members keep their role' \
     migrated
+
+# ---- under which account work runs -------------------------------------------
+
+# reload: the server reads the configuration again
+reload() {
+    reloads=$((${reloads:-0} + 1))
+    kill -HUP "$server"
+    within sh -c "until [ \$(grep -c reloaded serve.err) -ge $reloads ]; do :; done"
+}
+
+# access LINE...: the section [access] from now on
+access() {
+    {
+        echo '[access]'
+        printf '%s\n' "$@"
+    } >base/conf.d/access.conf
+    [ -z "${server:-}" ] || reload
+}
+
+# gate OWNER: a base of that account with the target `main`
+gate() {
+    make_base
+    chmod 711 "$here"
+    chown -R "$1" base project.git
+    server=
+}
+
+# submitted ACCOUNT ID [META LINE]...: hands in a set over the socket
+submitted() {
+    submitter=$1 submitted_id=$2
+    shift 2
+    make_set "$submitted_id" DC "$submitted_id" content "$@"
+    as "$submitter" pointsman change submit "$made"
+}
+
+# ran_as ID ACCOUNT: its checks or commands ran as that account
+ran_as() {
+    same "accounts of $1" "$(pointsman logs "$1" |
+        grep -xE 'root|owner|alice|bob|ada|olga' | uniq)" "$2"
+}
+
+# held ID TEXT: the job is held, and `why` shows the text as the reason
+held() {
+    within sh -c "until pointsman why $1 | grep -q 'held (account)'; do :; done"
+    pointsman why "$1" >why
+    says 'held (account)' why
+    says "$2" why
+}
+
+refused_commands() {
+    shared 'submitter = @dev' 'operator = olga' 'admin = ada'
+    for account in alice olga ada; do
+        ends 77 as $account pointsman submit -- true
+        says 'commands-as-owner' err
+    done
+    ends 77 as alice pointsman run -- true
+    seq 3 >lines
+    ends 77 as alice pointsman submit --array lines -- true
+    echo '{"command":["true"]}' >batch
+    ends 65 as alice pointsman submit --batch <batch
+    says 'commands-as-owner' out
+    ends 77 as olga pointsman cron add n '0 1 * * *' -- true
+    for user in owner root ada; do
+        ends 77 as alice pointsman submit --user $user -- true
+        says 'may only name its own account' err
+        ends 77 as olga pointsman cron add --user $user n '0 1 * * *' -- true
+    done
+    ends 77 as ada pointsman submit --user root -- true
+    says 'only root can change users' err
+    same 'jobs' "$(pointsman list --json)" ''
+    # What does not happen by accident: an admin names the owner, root submits.
+    same user "$(as ada pointsman run --user owner -- id -un)" owner
+    same user "$(pointsman run -- id -un)" owner
+    same user "$(as owner pointsman run -- id -un)" owner
+    echo 'commands-as-owner = yes' >>base/pointsman.conf
+    reload
+    same user "$(as alice pointsman run -- id -un)" owner
+    as olga pointsman cron add n '0 1 * * *' -- true
+    for user in owner root ada; do
+        ends 77 as alice pointsman run --user $user -- true
+    done
+}
+scenario 'a server that is not root refuses the commands of others' \
+    refused_commands
+
+root_commands() {
+    mkdir base
+    chmod 711 "$here"
+    pointsman -q init base
+    mkdir base/conf.d
+    access 'submitter = @dev' 'operator = olga' 'admin = ada' \
+        'commands-as-owner = yes'
+    serve_as root
+    same user "$(as alice pointsman run -- id -un)" alice
+    same groups "$(as alice pointsman run -- id -Gn)" 'alice dev' ||
+        same groups "$(as alice pointsman run -- id -G)" '70004 70100'
+    same user "$(as alice pointsman run --user alice -- id -un)" alice
+    same user "$(as ada pointsman run -- id -un)" ada
+    same user "$(as ada pointsman run --user bob -- id -un)" bob
+    same user "$(pointsman run -- id -un)" root
+    for user in root bob 0; do
+        ends 77 as alice pointsman run --user $user -- id -un
+        ends 77 as olga pointsman cron add --user $user n '0 1 * * *' -- id
+    done
+    echo '{"command":["id","-un"],"id":"batched"}' >batch
+    as alice pointsman submit --batch <batch
+    as alice pointsman wait batched
+    same user "$(pointsman logs batched)" alice
+    printf 'n\nu\n' >lines
+    as alice pointsman submit --id array --array lines -- sh -c 'id -un' >/dev/null
+    pointsman wait array
+    same users "$(pointsman logs array | grep -c alice)" 2
+    as olga pointsman cron add sched '0 1 * * *' -- id -un
+    id=$(pointsman cron run sched)
+    pointsman wait "$id"
+    same user "$(pointsman logs "$id")" olga
+    # The file belongs to root, and the task cannot read it.
+    ends 1 as alice pointsman run -- cat base/pointsman.conf
+    pointsman doctor >doctor || :
+    says 'commands of others; run under the accounts of their submitters' doctor
+}
+scenario 'a server of root runs commands under the accounts of their submitters' \
+    root_commands
+
+refused_sets() {
+    gate owner
+    access 'submitter = @dev'
+    sed -i '/^git = /a check.unit = sh -c "id -un"' base/pointsman.conf
+    serve_as owner
+    make_set S1 DC f content
+    ends 77 as alice pointsman change submit "$made"
+    says 'no-account' err
+    says 'checks-as-owner' err
+    as alice pointsman change put "$made"
+    within sh -c 'until ls base/reject/S1*.why >/dev/null 2>&1; do :; done'
+    says 'no-account' base/reject/S1*.why
+    submitted owner S2
+    pointsman wait S2
+    ran_as S2 owner
+    as owner pointsman doctor >doctor
+    says "target 'main'; sets of others are refused" doctor
+    access 'submitter = @dev' 'checks-as-owner = yes'
+    submitted alice S3
+    pointsman wait S3
+    ran_as S3 owner
+    as owner pointsman doctor >doctor
+    says "warn run-as         target 'main'; sets of others are checked" doctor
+    # Without checks nothing of a set runs.
+    access 'submitter = @dev'
+    sed -i /check.unit/d base/pointsman.conf
+    reload
+    submitted alice S4
+    pointsman wait S4
+}
+scenario 'checks never run as the owner for a set of somebody else' refused_sets
+
+root_sets() {
+    gate root
+    access 'submitter = alice, bob, @dev'
+    sed -i '/^git = /a check.unit = sh -c "id -un; touch made"' base/pointsman.conf
+    serve_as root
+    submitted alice S1
+    pointsman wait S1
+    ran_as S1 alice
+    make_set S2 DC S2 content
+    chmod 644 "$made"
+    as bob pointsman change put "$made"
+    await '"id":"S2".*"to":"D"'
+    ran_as S2 bob
+    submitted root S3
+    pointsman wait S3
+    ran_as S3 root
+    # Sets of two accounts are checked together under neither.
+    submitted alice G1 '##group' 'pair 2'
+    submitted bob G2 '##group' 'pair 2'
+    held G2 'its group has sets of several accounts'
+    ends 1 pointsman doctor
+    says "job 'G2' of uid 70005; was held at its start: G2: its group has" out
+    sed -i 's/^user =.*/user = owner/' base/pointsman.conf
+    reload
+    pointsman release G2
+    pointsman wait G1 G2
+    ran_as G1 owner
+    # Whoever names the owner wants that.
+    sed -i 's/^user =.*/user = root/' base/pointsman.conf
+    reload
+    make_set S5 DC S5 content
+    ends 77 as alice pointsman change submit "$made"
+}
+scenario 'a server of root checks sets under the accounts of their submitters' \
+    root_sets
+
+by_command() {
+    gate root
+    cat >>base/pointsman.conf <<'END'
+[target "site"]
+command = sh -c 'id -un'
+revert = sh -c 'id -un'
+END
+    access 'submitter = @dev'
+    serve_as root
+    set_target=site
+    submitted alice C1
+    submitted bob C2
+    pointsman wait C1 C2
+    ran_as C1 alice
+    id=$(pointsman rollback C1 C2)
+    pointsman wait "$id"
+    pointsman logs "$id" >said
+    same accounts "$(grep -cE '^(alice|bob)$' said)" 2
+    says_not root said
+}
+scenario 'the command of a target runs for each set as its submitter' by_command
+
+judged_again() {
+    gate owner
+    access 'submitter = @dev' 'commands-as-owner = yes' 'checks-as-owner = yes'
+    sed -i '/^git = /a check.unit = true' base/pointsman.conf
+    serve_as owner
+    seq 3 >lines
+    mkdir -m 777 open
+    as alice pointsman submit --id one --hold -- touch "$here/open/ran"
+    as alice pointsman submit --id all --hold --array lines -- \
+        sh -c 'touch "$0"' "$here/open/ran"
+    kill -TERM "$server"
+    wait "$server"
+    drop alice set
+    as owner pointsman daemon prequeue --until-idle
+    as owner pointsman hold set
+    server=
+    access 'submitter = @dev'
+    serve_as owner
+    as owner pointsman release one all set
+    held one 'commands-as-owner does not allow that'
+    held all 'commands-as-owner does not allow that'
+    held set 'checks-as-owner does not allow that'
+    ends 1 as owner pointsman doctor
+    says "'one' of uid 70004 and 2 more; a command of uid 70004 would run" out
+    # It is not lost, and releasing it changes nothing by itself.
+    as owner pointsman release one
+    within sh -c 'until [ "$(pointsman history one | grep -c "hold forbidden")" -gt 1 ]
+        do :; done'
+    held one 'commands-as-owner does not allow that'
+    never test -e open/ran
+    access 'submitter = @dev' 'commands-as-owner = yes' 'checks-as-owner = yes'
+    as owner pointsman release one all set
+    pointsman wait one all set
+    test -e open/ran
+}
+scenario 'a job that was admitted before is judged again when it starts' \
+    judged_again
+
+foreign_base() {
+    gate owner
+    as owner pointsman submit --id one -- sh -c 'id -un'
+    ends 77 pointsman serve
+    says "use \`sudo -u 'owner' pointsman ...\`" err
+    ends 77 pointsman daemon all --until-idle
+    ends 77 pointsman run -- true
+    pointsman submit --id two -- sh -c 'id -un'
+    as owner pointsman daemon all --until-idle
+    same user "$(pointsman logs one)" owner
+    same user "$(pointsman logs two)" owner
+}
+scenario 'root does not run the jobs of a base of somebody else' foreign_base
 
 finish

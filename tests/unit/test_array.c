@@ -122,6 +122,29 @@ static void the_verdict_depends_on_who_requested_the_end(void **state) {
     assert_int_equal(array_verdict(&array, RETRY_STOP).to, STATE_PENDING);
 }
 
+static void a_task_that_may_not_run_holds_the_whole_job(void **state) {
+    (void)state;
+    struct retry_verdict held =
+        retry_verdict_make(STATE_PENDING, "forbidden", SPAN("why"));
+    held.task = TASK_UNSTARTED;
+    held.hold = HOLD_ACCOUNT;
+    size_t running = start_next();
+    struct array_task before =
+        array_task_end(&array, start_next(), &held, false);
+    assert_int_equal(array_next(&array, at_s(1)), array.count);
+    assert_false(array_is_over(&array, false));
+    end(running, STATE_DONE);
+    assert_true(array_is_over(&array, false));
+    struct retry_verdict verdict = array_verdict(&array, RETRY_NOBODY);
+    assert_int_equal(verdict.to, STATE_PENDING);
+    assert_int_equal(verdict.hold, HOLD_ACCOUNT);
+    assert_string_equal(verdict.detail, "why");
+    assert_int_equal(array_verdict(&array, RETRY_OPERATOR).to,
+                     STATE_TERMINATED);
+    array_task_end_failed(&array, 1, &before);
+    assert_int_equal(array_next(&array, at_s(1)), 2);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
@@ -134,6 +157,7 @@ int main(void) {
         T(a_task_that_gives_up_fails_alone),
         T(one_failed_task_fails_the_job),
         T(the_verdict_depends_on_who_requested_the_end),
+        T(a_task_that_may_not_run_holds_the_whole_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static int teardown(void **state) {
 static bool start_make(const struct run_start *start,
                        struct attempt_start_cache *cache,
                        struct attempt_start *line, struct err *err) {
-    const struct work_site site = {&config, "/srv/base", cache};
+    const struct work_site site = {
+        .config = &config, .base_path = "/srv/base", .cache = cache};
     const struct work_kind *kind =
         work_kind_find(&serve_kinds, start->job, err);
     *line = (struct attempt_start){0};
@@ -188,6 +189,48 @@ a_command_for_another_user_gets_that_users_environment(void **state) {
     assert_true(has_env(&line, "SHELL=/s"));
 }
 
+static struct job command_of_nobody(const char *spec) {
+    const struct passwd *entry = getpwnam("nobody");
+    if (getuid() != 0 || entry == NULL)
+        test_skip("needs root and a user named nobody");
+    return (struct job){.id = SPAN("j1"),
+                        .kind = JOB_COMMAND,
+                        .uid = entry->pw_uid,
+                        .spec = span_of(spec)};
+}
+
+static void a_command_of_another_account_runs_as_that_account(void **state) {
+    (void)state;
+    struct job job = command_of_nobody("{\"command\":[\"make\"]}");
+    struct attempt_start line = start_of(&job, NULL);
+    assert_string_equal(line.account->name, "nobody");
+    assert_true(has_env(&line, "USER=nobody"));
+}
+
+static void another_account_cannot_name_root(void **state) {
+    (void)state;
+    struct job job =
+        command_of_nobody("{\"command\":[\"make\"],\"user\":\"root\"}");
+    struct run_start start = {.handle = 1, .job = &job, .attempt = 1};
+    struct attempt_start line;
+    struct err err;
+    assert_false(start_make(&start, NULL, &line, &err));
+    assert_int_equal(err.kind, ERR_DENIED);
+    assert_non_null(strstr(err.text, "may only name its own account"));
+}
+
+static void the_command_of_an_account_that_is_gone_is_refused(void **state) {
+    (void)state;
+    struct job job = command_of_nobody("{\"command\":[\"make\"]}");
+    job.uid = 3999999999;
+    struct run_start start = {.handle = 1, .job = &job, .attempt = 1};
+    struct attempt_start line;
+    struct err err;
+    assert_false(start_make(&start, NULL, &line, &err));
+    assert_int_equal(err.kind, ERR_DENIED);
+    assert_non_null(strstr(err.text, "no account on this machine"));
+}
+
 static struct job change(const char *target) {
     return (struct job){
         .id = SPAN("C7"),
@@ -247,8 +290,9 @@ static void the_start_contains_who_approved_the_set(void **state) {
     (void)state;
     struct job job = change("main");
     const struct span names[] = {SPAN("uid:7"), SPAN("Olga <o@p>")};
-    struct run_start run = {
-        .job = &job, .attempt = 1, .set = {.approved_by = names, .approved_count = 2}};
+    struct run_start run = {.job = &job,
+                            .attempt = 1,
+                            .set = {.approved_by = names, .approved_count = 2}};
     struct attempt_start line;
     struct err err;
     assert_true(start_make(&run, NULL, &line, &err));
@@ -376,6 +420,40 @@ static void a_command_target_has_no_repository(void **state) {
     assert_null(start.git);
 }
 
+static void sets_of_another_account_are_checked_as_that_account(void **state) {
+    (void)state;
+    struct job owned = change("main"), job = change("main");
+    job.uid = command_of_nobody("").uid;
+    struct run_set sets[] = {{.job = &owned}, {.job = &job}, {.job = &job}};
+    struct run_start run = {
+        .job = &owned, .attempt = 1, .sets = sets, .set_count = COUNT(sets)};
+    struct attempt_start line;
+    struct err err;
+    assert_null(landing_of(&(struct attempt_start){
+                               .start = start_of(&owned, NULL).start})
+                    .user);
+    assert_true(start_make(&run, NULL, &line, &err));
+    assert_string_equal(landing_of(&line).user,
+                        arena_printf(&arena, "%u", (unsigned)sets[1].job->uid));
+    /* No account may check the sets of two others. */
+    struct job third = change("main");
+    const struct passwd *daemon = getpwnam("daemon");
+    if (daemon == NULL)
+        test_skip("there is no user named daemon");
+    third.uid = daemon->pw_uid;
+    third.id = SPAN("C8");
+    sets[2].job = &third;
+    assert_false(start_make(&run, NULL, &line, &err));
+    assert_int_equal(err.kind, ERR_DENIED);
+    assert_non_null(strstr(err.text, "C8: its group"));
+    /* A probe runs nothing. */
+    run.job = &third;
+    run.set_count = 0;
+    run.probe = true;
+    assert_true(start_make(&run, NULL, &line, &err));
+    assert_null(landing_of(&line).user);
+}
+
 static void a_target_that_is_not_configured_is_named(void **state) {
     (void)state;
     struct job job = change("gone");
@@ -432,6 +510,10 @@ int main(void) {
         T(a_sandboxed_command_is_started_by_confine),
         T(a_command_for_an_unknown_user_is_refused),
         T(a_command_for_another_user_gets_that_users_environment),
+        T(a_command_of_another_account_runs_as_that_account),
+        T(another_account_cannot_name_root),
+        T(the_command_of_an_account_that_is_gone_is_refused),
+        T(sets_of_another_account_are_checked_as_that_account),
         T(a_change_set_is_landed_by_this_executable),
         T(the_start_contains_the_branch_tip_at_admission),
         T(the_start_contains_who_approved_the_set),

@@ -340,6 +340,22 @@ static void an_incomplete_job_is_restarted_without_being_counted(void **state) {
     assert_int_equal(v.temps + v.fails, 0);
 }
 
+static void a_job_that_may_not_run_here_is_held(void **state) {
+    (void)state;
+    struct retry_end end = {.result = RETRY_FORBIDDEN,
+                            .exit_code = -1,
+                            .error = SPAN("not as the owner")};
+    struct retry_limits limits = change_limits();
+    limits.at_most_once = true;
+    struct retry_verdict v = after(end, (struct retry_counts){0}, limits);
+    assert_int_equal(v.to, STATE_PENDING);
+    assert_int_equal(v.hold, HOLD_ACCOUNT);
+    assert_string_equal(v.reason, "forbidden");
+    assert_string_equal(v.detail, "not as the owner");
+    assert_int_equal(v.temps + v.fails + v.crashes, 0);
+    assert_false(v.alarm);
+}
+
 /* Every possible end leads to a step that life.def allows. */
 static void every_end_has_a_legal_step(void **state) {
     (void)state;
@@ -379,7 +395,8 @@ static void every_end_has_a_legal_step(void **state) {
                             assert_true(end.result == RETRY_WITHDRAWN ||
                                         end.result == RETRY_NOT_NOW ||
                                         end.result == RETRY_UNAVAILABLE ||
-                                        end.result == RETRY_BASE_LOST);
+                                        end.result == RETRY_BASE_LOST ||
+                                        end.result == RETRY_FORBIDDEN);
                     }
     assert_true(asked > 100000);
 }
@@ -413,6 +430,7 @@ int main(void) {
             an_attempt_that_cannot_be_executed_fails_with_a_reason),
         cmocka_unit_test(the_status_line_overrides_the_exit_status),
         cmocka_unit_test(an_incomplete_job_is_restarted_without_being_counted),
+        cmocka_unit_test(a_job_that_may_not_run_here_is_held),
         cmocka_unit_test(every_end_has_a_legal_step),
     };
     return cmocka_run_group_tests_name("retry", tests, NULL, NULL);

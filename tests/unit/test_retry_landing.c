@@ -196,6 +196,22 @@ static void sets_that_a_rollback_did_not_stop_wait_again(void **state) {
        "");
 }
 
+static void only_the_set_that_may_not_run_is_held(void **state) {
+    (void)state;
+    struct retry_verdict whole =
+        retry_verdict_make(STATE_PENDING, "forbidden", SPAN("C2: why"));
+    whole.hold = HOLD_ACCOUNT;
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        struct retry_verdict own =
+            retry_of_carried(sets, COUNT(sets), i, &whole, SPAN("C2: why"));
+        is(own, STATE_PENDING, "forbidden", "C2: why");
+        assert_int_equal(own.hold, i == 1 ? HOLD_ACCOUNT : 0);
+    }
+    assert_int_equal(
+        retry_of_carried(sets, COUNT(sets), 0, &whole, SPAN("why")).hold,
+        HOLD_ACCOUNT);
+}
+
 static void a_single_set_has_the_verdict_of_its_attempt(void **state) {
     (void)state;
     struct retry_verdict whole =
@@ -222,6 +238,7 @@ int main(void) {
         T(the_set_at_fault_fails_with_its_reason_and_fails_the_others),
         T(a_cancelled_set_fails_the_others),
         T(sets_that_a_rollback_did_not_stop_wait_again),
+        T(only_the_set_that_may_not_run_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
