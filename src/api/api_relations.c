@@ -19,7 +19,6 @@ static void relation_line(struct api_call *call, struct span id,
                           const struct job *other, const char *fate) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct json json;
-    char letter[2] = {0};
 
     json_open(&json, &call->out);
     json_object(&json);
@@ -31,8 +30,7 @@ static void relation_line(struct api_call *call, struct span id,
     json_span(&json, neighbour->id);
     json_key(&json, "state");
     if (other) {
-        letter[0] = job_state_letter(other->state);
-        json_string(&json, letter);
+        json_string(&json, job_state_word(other->state));
         json_key(&json, "what");
         json_span(&json, job_what(other, &arena));
     } else {
@@ -157,7 +155,6 @@ static void branch_json(struct api_call *call, struct span id,
                         const struct job *job, bool again) {
     const struct climb *climb = call->state;
     struct json json;
-    char letter[2] = {0};
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "id");
@@ -170,9 +167,8 @@ static void branch_json(struct api_call *call, struct span id,
     else
         json_null(&json);
     json_key(&json, "state");
-    letter[0] = job ? job_state_letter(job->state) : '\0';
     if (job)
-        json_string(&json, letter);
+        json_string(&json, job_state_word(job->state));
     else
         json_null(&json);
     json_key(&json, "again");

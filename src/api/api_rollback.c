@@ -46,7 +46,6 @@ static bool member_json(struct api_call *call, const struct tree *tree,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct rollback_member *member = &tree->decision->members[at];
     const struct rollback_node *node = &member->node;
-    char letter[2] = {job_state_letter(node->state), '\0'};
     struct json json;
     struct job job;
 
@@ -61,7 +60,7 @@ static bool member_json(struct api_call *call, const struct tree *tree,
     json_key(&json, "class");
     json_string(&json, job_class_word(node->job_class));
     json_key(&json, "state");
-    json_string(&json, letter);
+    json_string(&json, job_state_word(node->state));
     json_key(&json, "fate");
     json_string(&json, rollback_fate_word(member->fate));
     json_key(&json, "depth");
@@ -122,7 +121,6 @@ static unsigned depth_of(const struct rollback_plan *plan, struct span of) {
 
 static void return_json(struct api_call *call, const struct rollback_plan *plan,
                         const struct rollback_return *back) {
-    char letter[2] = {job_state_letter(back->job.state), '\0'};
     struct json json;
 
     json_open(&json, &call->out);
@@ -134,7 +132,7 @@ static void return_json(struct api_call *call, const struct rollback_plan *plan,
     json_key(&json, "class");
     json_string(&json, job_class_word(back->job.job_class));
     json_key(&json, "state");
-    json_string(&json, letter);
+    json_string(&json, job_state_word(back->job.state));
     json_key(&json, "fate");
     json_string(&json, "restore");
     json_key(&json, "depth");

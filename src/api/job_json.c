@@ -27,13 +27,11 @@ static void key_i64(struct json *json, const char *key, int64_t value) {
 
 static void key_state(struct json *json, const char *key,
                       enum job_state state) {
-    char letter[2] = {job_state_letter(state), '\0'};
-
     json_key(json, key);
     if (state == STATE_NONE)
         json_null(json);
     else
-        json_string(json, letter);
+        json_string(json, job_state_word(state));
 }
 
 static void key_holds(struct json *json, unsigned holds) {

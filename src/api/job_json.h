@@ -9,7 +9,7 @@
 #include "core/job.h"
 #include "store/store.h"
 
-/* One object: id, kind, class, state (its letter), since, target, reason,
+/* One object: id, kind, class, state (its word), since, target, reason,
  * attempt, and more. */
 void job_json(struct json *json, const struct job *job, struct arena *arena);
 /* The same members inside an object already open. */

@@ -33,17 +33,14 @@ static void say_what_became(struct call *call, struct client *client,
                             const char *id) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     struct err err = {0};
-    enum job_state state = STATE_NONE;
     const char *uri = arena_printf(&call->arena, "/api/v1/jobs/%s", id);
     if (!client_call(client, API_GET, uri, (struct span){0}, &reply, &err)) {
         console_note("'%s' was submitted before", id);
         return;
     }
     struct span job = text_span(&reply);
-    (void)job_state_of_letter(call_line_text(job, "state", &call->arena)[0],
-                              &state);
     console_note("'%s' was submitted before; %s (%s) since %s", id,
-                 job_state_word(state),
+                 call_line_text(job, "state", &call->arena),
                  call_line_text(job, "reason", &call->arena),
                  call_line_text(job, "since", &call->arena));
 }

@@ -136,17 +136,13 @@ static const char *fate_text(struct span line, struct arena *arena) {
 }
 
 static void show_member(struct span line, struct arena *arena) {
-    enum job_state state = STATE_NONE;
-    const char *letter = call_line_text(line, "state", arena);
-    (void)job_state_of_letter(letter[0], &state);
-    (void)console_printf("%*s%s  %s, %s%s\n",
-                         2 * (int)call_line_number(line, "depth"), "",
-                         call_line_text(line, "id", arena),
-                         state == STATE_NONE ? letter : job_state_word(state),
-                         fate_text(line, arena),
-                         call_line_flag(line, "by_file")    ? " (same file)"
-                         : call_line_flag(line, "by_group") ? " (same group)"
-                                                            : "");
+    (void)console_printf(
+        "%*s%s  %s, %s%s\n", 2 * (int)call_line_number(line, "depth"), "",
+        call_line_text(line, "id", arena), call_line_text(line, "state", arena),
+        fate_text(line, arena),
+        call_line_flag(line, "by_file")    ? " (same file)"
+        : call_line_flag(line, "by_group") ? " (same group)"
+                                           : "");
 }
 
 /* {"merges":"clean","detail":""}, or why they fail, as the line after the

@@ -36,32 +36,26 @@ static const char *age(const char *when, struct arena *arena) {
     return arena_printf(arena, "%" PRId64 "d", s / 86400);
 }
 
-static enum job_state state_of(const char *letter) {
+static enum console_colour state_colour(const char *word) {
     enum job_state state = STATE_NONE;
-
-    (void)job_state_of_letter(letter[0], &state);
-    return state;
-}
-
-static const char *state_word(const char *letter) {
-    enum job_state state = state_of(letter);
-    return state == STATE_NONE ? letter : job_state_word(state);
-}
-
-static enum console_colour state_colour(const char *letter) {
-    switch (letter[0]) {
-    case 'D':
+    (void)job_state_parse(span_of(word), &state);
+    switch (state) {
+    case STATE_DONE:
         return CONSOLE_GOOD;
-    case 'F':
+    case STATE_FAILED:
         return CONSOLE_BAD;
-    case 'X':
+    case STATE_EXECUTING:
         return CONSOLE_BOLD;
-    case 'T':
-    case 'A':
+    case STATE_TERMINATED:
+    case STATE_ABANDONED:
         return CONSOLE_WARM;
-    default:
-        return CONSOLE_PLAIN;
+    case STATE_QUEUED:
+    case STATE_STAGED:
+    case STATE_PENDING:
+    case STATE_NONE:
+        break;
     }
+    return CONSOLE_PLAIN;
 }
 
 /* ---- list ---------------------------------------------------------------- */
@@ -81,12 +75,12 @@ static void list_row(struct span line, struct arena *arena) {
     table_cell(table, call_line_text(line, "kind", arena), CONSOLE_PLAIN);
     table_cell(table, call_line_text(line, "class", arena), CONSOLE_PLAIN);
     table_cell(table,
-               held ? arena_printf(arena, "%s, held", state_word(state))
+               held ? arena_printf(arena, "%s, held", state)
                : call_line_text(line, "rolled_back_by", arena)[0] != '\0'
                    ? "rolled back"
                : call_line_text(line, "owed", arena)[0] != '\0'
-                   ? arena_printf(arena, "%s, owes approval", state_word(state))
-                   : state_word(state),
+                   ? arena_printf(arena, "%s, owes approval", state)
+                   : state,
                state_colour(state));
     table_cell(table, age(call_line_text(line, "since", arena), arena),
                CONSOLE_PLAIN);
@@ -276,11 +270,14 @@ static struct base *base_here(void) {
 static void show_branch_fault(struct span line, struct arena *arena) {
     const char *id = call_line_text(line, "id", arena);
     const char *fault = NULL;
+    enum job_state state;
     struct base *base;
     struct job job;
     bool found;
 
-    if (state_of(call_line_text(line, "state", arena)) != STATE_DONE ||
+    if (!job_state_parse(span_of(call_line_text(line, "state", arena)),
+                         &state) ||
+        state != STATE_DONE ||
         call_line_text(line, "target", arena)[0] == '\0' ||
         (base = base_here()) == NULL)
         return;
@@ -305,8 +302,8 @@ static void show_job(struct span line, struct arena *arena) {
                                    call_line_text(line, "class", arena)));
     show_pair("state",
               arena_printf(arena, "%s%s%s since %s (%s ago)",
-                           console_colour(state_colour(state)),
-                           state_word(state), console_colour(CONSOLE_PLAIN),
+                           console_colour(state_colour(state)), state,
+                           console_colour(CONSOLE_PLAIN),
                            call_line_text(line, "since", arena),
                            age(call_line_text(line, "since", arena), arena)));
     show_pair("reason", detail[0] == '\0'
@@ -387,12 +384,11 @@ static void show_relation(struct span line, struct arena *arena) {
 
     const char *fate = call_line_text(line, "fate", arena);
 
-    (void)console_printf("%-11s %s  %s%s%s  %s\n",
-                         call_line_text(line, "relation", arena),
-                         call_line_text(line, "id", arena),
-                         state[0] == '\0' ? "unknown" : state_word(state),
-                         fate[0] == '\0' ? "" : ", ", fate,
-                         call_line_printable(line, "what", arena));
+    (void)console_printf(
+        "%-11s %s  %s%s%s  %s\n", call_line_text(line, "relation", arena),
+        call_line_text(line, "id", arena), state[0] == '\0' ? "unknown" : state,
+        fate[0] == '\0' ? "" : ", ", fate,
+        call_line_printable(line, "what", arena));
 }
 
 /* The same as a tree: two blanks a step away. */
@@ -402,8 +398,8 @@ static void show_branch(struct span line, struct arena *arena) {
     (void)console_printf(
         "%*s%s  %s%s%s%s\n", 2 * (int)call_line_number(line, "depth"), "",
         call_line_text(line, "id", arena), console_colour(state_colour(state)),
-        state[0] == '\0' ? "unknown" : state_word(state),
-        console_colour(CONSOLE_PLAIN), seen ? " (see above)" : "");
+        state[0] == '\0' ? "unknown" : state, console_colour(CONSOLE_PLAIN),
+        seen ? " (see above)" : "");
 }
 
 int cmd_depends(struct call *call) {

@@ -153,6 +153,16 @@ const char *job_state_word(enum job_state state) {
     return state < JOB_STATES ? states[state].word : "none";
 }
 
+bool job_state_parse(struct span word, enum job_state *ret_state) {
+    for (size_t i = 0; i < COUNT(states); i++) {
+        if (span_is(word, states[i].word)) {
+            *ret_state = (enum job_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *job_state_dir(enum job_state state) {
     return state < JOB_STATES ? states[state].dir : "";
 }

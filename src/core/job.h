@@ -133,6 +133,7 @@ struct span job_state_letter_span(enum job_state state);
 const char *job_state_word(enum job_state state);  /* "queued" */
 const char *job_state_dir(enum job_state state);   /* "queue" */
 const char *job_state_group(enum job_state state); /* "submitted" */
+bool job_state_parse(struct span word, enum job_state *ret_state);
 bool job_state_of_letter(char letter, enum job_state *ret_state);
 bool job_state_is_final(enum job_state state);
 const char *job_task_status_word(enum task_status status);

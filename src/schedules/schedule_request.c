@@ -55,7 +55,7 @@ static void key_strip(struct api_call *call, struct json *json,
         json_key(json, "id");
         json_span(json, job.id);
         json_key(json, "state");
-        json_span(json, span_make(&strip[len - 1], 1));
+        json_string(json, job_state_word(job.state));
         json_end(json);
     }
     json_end(json);

@@ -33,7 +33,7 @@ $ ls .pointsman/queue | cut -d_ -f1
 | C2
 | C3
 | C4
-$ pointsman list --json | grep -c '"state":"Q"'
+$ pointsman list --json | grep -c '"state":"queued"'
 | 4
 # The queue daemon works in priority order: C3 touches f before C1 does.
 $ pointsman daemon queue --once
@@ -88,7 +88,7 @@ $ sh mkset C5 44332a05 DC k
 $ pointsman daemon prequeue --once
 $ mv .pointsman/queue/C5_* .pointsman/term/
 $ pointsman daemon queue --once
-$ pointsman list --json C5 | grep -c '"state":"T"'
+$ pointsman list --json C5 | grep -c '"state":"terminated"'
 | 1
 # A file that is not a set goes to reject/, with the reason.
 $ : >.pointsman/prequeue/nonsense

@@ -19,9 +19,9 @@ $ pointsman wait <ID>
 $ pointsman why <ID>
 | <ID>: done since ...: ok
 $ pointsman history <ID>
-| <a> <ID> - > P admitted uid:<n>
-| <a> <ID> P > X start daemon:scheduler
-| <a> <ID> X > D ok daemon:scheduler
+| <a> <ID> - > pending admitted uid:<n>
+| <a> <ID> pending > executing start daemon:scheduler
+| <a> <ID> executing > done ok daemon:scheduler
 $ pointsman status
 | queued      0
 | staged      0
@@ -34,11 +34,11 @@ $ pointsman status
 | held        0
 | base        ...
 | server      not running
-$ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","state":"D","since":".*Z","target":null,"reason":"ok","attempt":1'
+$ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","state":"done","since":".*Z","target":null,"reason":"ok","attempt":1'
 | 1
 $ pointsman fsck
 ! 0 change sets, 0 events, 0 problems
 $ pointsman history --limit 1 <ID>
-| <a> <ID> X > D ok daemon:scheduler
+| <a> <ID> executing > done ok daemon:scheduler
 $ pointsman history --limit 2 | wc -l
 | 2

@@ -208,7 +208,7 @@ $ pointsman cancel --because "$(printf 'no\n\033[1mmore')" steer
 $ pointsman why steer
 | steer: terminated since ...: operator: no\n\x1b[1mmore
 $ pointsman history steer | tail -1
-| ... steer P > T operator ...: no\n\x1b[1mmore
+| ... steer pending > terminated operator ...: no\n\x1b[1mmore
 $ pointsman status steer | sed -n 2p
 | what        printf 'a\x1b[31m\nb'
 $ pointsman list steer | tail -1 | sed 's/.*operator *//'

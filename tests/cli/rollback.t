@@ -21,7 +21,7 @@ $ pointsman depends --tree C3
 |   C2  done
 |     C1  done
 $ pointsman depends --tree --json C3 | tail -1
-| {"id":"C1","depth":2,"of":"C2","state":"D","again":false}
+| {"id":"C1","depth":2,"of":"C2","state":"done","again":false}
 # A preview changes nothing.
 $ pointsman rollback --preview C1
 | C1  done, is reverted

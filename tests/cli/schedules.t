@@ -89,7 +89,7 @@ $ pointsman --base other cron list hand | tail -1
 # A server uses a new schedule at once.
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true
-$ until pointsman list --all --json | grep -q '"id":"tick\..*"state":"D"'; do :; done
+$ until pointsman list --all --json | grep -q '"id":"tick\..*"state":"done"'; do :; done
 $ pointsman cron pause tick
 $ pointsman list --all --json | grep '"id":"tick\.' | sed 's/.*"id":"\([^"]*\)".*/\1/' | sort | uniq -d
 $ pointsman history $(pointsman list --all --json | sed -n 's/.*"id":"\(tick[^"]*\)".*/\1/p' | head -1) | head -1
@@ -102,7 +102,7 @@ $ pointsman list --json | grep -c '"id":"slow\.'
 | 1
 $ pointsman cancel $(pointsman list --json | sed -n 's/.*"id":"\(slow[^"]*\)".*/\1/p')
 $ pointsman cron add --max-shift 1m --overlap replace again '{"epoch": {"period": 1}}' -- sleep 1000
-$ until pointsman list --all --json | grep '"id":"again\.' | grep -q '"state":"T"'; do :; done
+$ until pointsman list --all --json | grep '"id":"again\.' | grep -q '"state":"terminated"'; do :; done
 $ pointsman cron pause again
 $ pointsman cancel --match 'again' --yes >counted
 # Schedules in the configuration.

@@ -57,7 +57,7 @@ $ pointsman settings | grep concurrency
 $ pointsman set queue.concurrency 1
 $ pointsman submit --id only -- sleep 100
 | only
-$ until pointsman list --json only | grep -q '"state":"X"'; do :; done
+$ until pointsman list --json only | grep -q '"state":"executing"'; do :; done
 $ pointsman submit --id next -- true
 | next
 # If all earlier jobs were short, the job may be handed over early for a moment.

@@ -423,7 +423,7 @@ policy_removed() {
     printf '[target "main"]\nblind = allow\n' >base/conf.d/target.conf
     serve_begin
     pointsman change submit "$made"
-    await '"id":"third".*"to":"Q"'
+    await '"id":"third".*"to":"queued"'
     ends 0 pointsman why third
     says "approval 'all': 0 of 1" out
     rm base/conf.d/approval.conf

@@ -108,7 +108,7 @@ approved() {
 # and its commit names COUNT approvers
 began_with() {
     same "approvals of $1 when it began" "$(pointsman history --json "$1" |
-        jq -s '(map(select(.to == "X")) | first | .seq | tonumber) as $start |
+        jq -s '(map(select(.to == "executing")) | first | .seq | tonumber) as $start |
             map(select(.kind == "approved" and (.seq | tonumber) < $start)) |
             length')" "$2"
     same "approvers of $1 on the branch" "$(git -C project.git log \

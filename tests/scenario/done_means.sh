@@ -123,7 +123,7 @@ submit_crowd() {
     pointsman change submit "$made"
     pointsman submit --id held --hold -- true
     pointsman submit --id crowded -- true
-    await '"id":"neighbour".*"to":"P"'
+    await '"id":"neighbour".*"to":"pending"'
 }
 
 # because ID KIND TEXT
@@ -219,11 +219,11 @@ file_route() {
     # Without a trigger, polling finds it.
     make_set second BF.042 src/second 'found by the poll'
     drop_set "$made"
-    await '"id":"second".*"to":"D"'
+    await '"id":"second".*"to":"done"'
     make_set third EM doc/third 'triggered'
     drop_set "$made"
     printf x >base/ctrl/prequeue_fifo
-    await '"id":"third".*"to":"D"'
+    await '"id":"third".*"to":"done"'
     for id in early second third; do
         ends 0 within pointsman wait $id
         same "commits of $id" "$(times_landed $id)" 1
@@ -308,7 +308,7 @@ calls_of() {
     within env "ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
         "$faulty" --log calls -- pointsman daemon all --until-idle ||
         [ $? -ne 125 ] || skip 'processes cannot be traced here'
-    same "state of $id" "$(pointsman status --json "$id" | jq -r .state)" D
+    same "state of $id" "$(pointsman status --json "$id" | jq -r .state)" done
     sed 's/^[0-9]* \([a-z0-9]*\) .*/\1/' calls >names
 }
 

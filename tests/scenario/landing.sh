@@ -84,7 +84,7 @@ left_the_branch() {
     make_set other DC c three
     pointsman -q change submit "$made" >id
     within pointsman wait other
-    await '"id":"second".*"to":"P".*"reason":"base-lost"'
+    await '"id":"second".*"to":"pending".*"reason":"base-lost"'
     same 'attempts counted' "$(pointsman status --json second | jq .temps)" null
     ends 0 pointsman why second
     says "first has landed, but is no longer on branch 'main'; was the branch" \
@@ -437,7 +437,7 @@ rollback_waits() {
         within pointsman daemon all --until-idle
     done
     same 'state of the rollback' \
-        "$(pointsman status --json "$rb" | jq -r .state)" P
+        "$(pointsman status --json "$rb" | jq -r .state)" pending
     pointsman why "$rb" >why.said
     says 'target main is unavailable' why.said
     mv away.git project.git
@@ -477,7 +477,7 @@ EOF
     done
     make_set c DC c third
     pointsman change submit "$made"
-    await '"id":"c".*"to":"P"'
+    await '"id":"c".*"to":"pending"'
     pointsman why c >why.said
     says 'lane of target main, behind ' why.said
     pointsman why --json c | jq -e 'select(.kind == "lane")'

@@ -101,12 +101,12 @@ scenario 'pending and owed approvals can be given' approval_counts
 commands_continue() {
     unpack base
     same 'states before' "$(states cmd-held cmd-next cmd-set cmd-array \
-        cmd-once mixed)" 'P S S P P F '
+        cmd-once mixed)" 'pending staged staged pending pending failed '
     pointsman -q release cmd-held cmd-array cmd-once held
     pointsman -q retry mixed
     work
     same 'states after' "$(states cmd-held cmd-next cmd-set cmd-array \
-        cmd-once mixed)" 'D D D D D D '
+        cmd-once mixed)" 'done done done done done done '
     pointsman logs --node n2 cmd-array >out
     says n2 out
     pointsman logs --attempt 1 big | sha256sum >sum.is
@@ -130,7 +130,7 @@ schedules_continue() {
     pointsman -q cron resume resting
     job=$(pointsman -q cron run hourly)
     work
-    same "state of $job" "$(state_of "$job")" D
+    same "state of $job" "$(state_of "$job")" done
     pointsman -q cron remove fired
     sed -i 's/new century/& of ours/' base/conf.d/schedule.conf
     work
@@ -145,7 +145,7 @@ rollbacks_continue() {
     rb=$(state_of out1 .rolled_back_by)
     again=$(pointsman -q rollback "$rb")
     work
-    same "state of $again" "$(state_of "$again")" D
+    same "state of $again" "$(state_of "$again")" done
     same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
     same 'rollback of out2' "$(state_of out2 .rolled_back_by)" null
     git -C project.git show main:out/b >out
@@ -164,7 +164,7 @@ ended_well() {
     in_one_place landed D
     same 'rollback of landed' "$(state_of landed .rolled_back_by)" "$rb"
     same 'reverts of landed' "$(reverts landed)" 1
-    same 'states of the others' "$(states apart running queued)" 'D A A '
+    same 'states of the others' "$(states apart running queued)" 'done abandoned abandoned '
     same 'commits of running' "$(times_landed running)" 0
     ends 0 pointsman fsck
 }
@@ -178,7 +178,7 @@ killed_continues() {
     kill "$begun"
     expect_exit "$begun" 0
     work
-    same 'states of commands' "$(states long once array)" 'D F D '
+    same 'states of commands' "$(states long once array)" 'done failed done '
     same 'reason of once' "$(state_of once .reason)" at-most-once
     same 'attempts of long' "$(state_of long .attempt)" 2
     ended_well
@@ -231,7 +231,7 @@ rebuilds() {
     says "approval 'two': 1 of 2" out
     again=$(pointsman -q rollback "$(state_of out1 .rolled_back_by)")
     work
-    same "state of $again" "$(state_of "$again")" D
+    same "state of $again" "$(state_of "$again")" done
     same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
     new_set_lands
     ends 0 pointsman fsck
@@ -272,7 +272,7 @@ reworded() {
     in_one_place kept Q
     last=$(pointsman -q rollback "$again")
     work
-    same "state of $last" "$(state_of "$last")" D
+    same "state of $last" "$(state_of "$last")" done
     same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
     ends 0 pointsman fsck
 }

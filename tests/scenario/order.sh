@@ -49,8 +49,8 @@ drop_rollback() {
 
 assert_rolled_back() {
     same 'commands' "$(tr '\n' ' ' <applied)" 'apply landed revert landed '
-    same 'state of member' "$(state_of member)" A
-    same 'state of other' "$(state_of other)" A
+    same 'state of member' "$(state_of member)" abandoned
+    same 'state of other' "$(state_of other)" abandoned
     ends 0 pointsman fsck
 }
 
@@ -68,7 +68,7 @@ rollback_before_start() {
     case $2 in
     serve)
         serve_begin
-        [ "$1" != dropped ] || await '"id":"R1".*"to":"Q"'
+        [ "$1" != dropped ] || await '"id":"R1".*"to":"queued"'
         within pointsman wait "$(cat rb 2>/dev/null || echo R1)"
         serve_end
         ;;
@@ -117,7 +117,7 @@ emergency_first() {
     submit_set first DC b two
     submit_set second DC c three
     submit_set urgent EM a four
-    await '"id":"urgent".*"to":"S"'
+    await '"id":"urgent".*"to":"staged"'
     echo go >running
     for id in first second urgent; do
         within pointsman wait $id
@@ -136,14 +136,14 @@ killed_sets_return() {
     submit_set running DC a one
     read -r _ <begun
     pointsman submit --id job -- sleep 3600
-    await '"id":"job".*"to":"X"'
+    await '"id":"job".*"to":"executing"'
     serve_end
     in_one_place running P
     same 'reason' "$(state_of running .reason)" returned
-    same 'state of job' "$(state_of job)" P
+    same 'state of job' "$(state_of job)" pending
     ends 0 pointsman cancel running job
     in_one_place running T
-    same 'state of job' "$(state_of job)" T
+    same 'state of job' "$(state_of job)" terminated
     same 'commits' "$(times_landed running)" 0
     ends 0 pointsman fsck
 }
@@ -184,7 +184,7 @@ fifos_return() {
     make_set C1 DC a one
     drop_set "$made"
     printf x >base/ctrl/prequeue_fifo
-    await '"id":"C1".*"to":"D"'
+    await '"id":"C1".*"to":"done"'
     says 'ctrl/prequeue_fifo was missing and has been recreated' serve.log
     serve_end
 }

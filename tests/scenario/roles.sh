@@ -100,7 +100,7 @@ matrix() {
     as bob pointsman submit --id four --hold -- true
     as bob pointsman cancel --match 'state:P' --yes
     as ada pointsman list --json three >three
-    says '"state":"P"' three
+    says '"state":"pending"' three
 }
 scenario 'each role may do what it should and nothing more' matrix
 

@@ -66,7 +66,7 @@ hup_ignored() {
     read -r _ <begun
     rb=$(pointsman -q rollback landed)
     within pointsman wait "$rb"
-    same 'state of running' "$(state_of running)" A
+    same 'state of running' "$(state_of running)" abandoned
     same 'reason of running' "$(state_of running '.reason + " " + .detail')" \
         "rollback $rb"
     same 'signals sent to running' \
@@ -85,7 +85,7 @@ scenario 'a member that ignores HUP is killed, and the rollback continues' \
 
 # Waits until the rollback has abandoned the job.
 await_abandoned() {
-    await "\"id\":\"$1\".*\"from\":\"[QSP]\".*\"to\":\"A\""
+    await "\"id\":\"$1\".*\"from\":\"\(queued\|staged\|pending\)\".*\"to\":\"abandoned\""
 }
 
 abandoned_with() {
@@ -114,7 +114,7 @@ abandoned_in_the_end() {
     ends 0 pointsman why running
     says "attempt 1, stopped by rollback $rb" out
     submit_set newcomer DC c newcomer '##dependencies' landed
-    await '"id":"newcomer".*"to":"S"'
+    await '"id":"newcomer".*"to":"staged"'
     ends 0 pointsman why newcomer
     says "dependency landed is rolled back by $rb, which has not ended" out
     ends 100 pointsman cancel behind
@@ -125,7 +125,7 @@ abandoned_in_the_end() {
     within pointsman wait "$rb"
     expect_exit "$waiter" 125
     same 'exit code' "$(state_of behind .exit_code)" 125
-    same 'state of running' "$(state_of running)" T
+    same 'state of running' "$(state_of running)" terminated
     # newcomer waited in the queue and fails like any later set.
     ends 1 pointsman wait newcomer
     same 'reason of newcomer' "$(state_of newcomer .reason)" dep-rolled-back
@@ -164,13 +164,13 @@ run_continues() {
     read -r _ <begun
     begin pointsman run --id later --after running -- echo hello >ran 2>&1
     runner=$begun
-    await '"id":"later".*"to":"S"'
+    await '"id":"later".*"to":"staged"'
     rb=$(pointsman -q rollback landed)
     await_abandoned later
     echo waits >way # for the next start of the check
     pointsman cancel "$rb"
     within pointsman wait "$rb" || :
-    await '"id":"running".*"from":"X".*"to":"P"'
+    await '"id":"running".*"from":"executing".*"to":"pending"'
     read -r _ <begun
     echo go >go
     expect_exit "$runner" 0
@@ -304,15 +304,15 @@ running_rollback_restored() {
     wait "$server" || :
     echo waits >way
     lose_registry
-    same 'state of the rollback' "$(state_of "$rb")" X
-    same 'state of behind' "$(state_of behind)" A
+    same 'state of the rollback' "$(state_of "$rb")" executing
+    same 'state of behind' "$(state_of behind)" abandoned
     begin pointsman daemon all --until-idle
     within pointsman wait "$rb"
     expect_exit "$begun" 0
     same 'rollback of landed' "$(state_of landed .rolled_back_by)" "$rb"
     same 'reverts of landed' "$(reverts landed)" 1
     for id in running behind; do
-        same "state of $id" "$(state_of $id)" A
+        same "state of $id" "$(state_of $id)" abandoned
         same "commits of $id" "$(times_landed $id)" 0
     done
     ends 0 pointsman fsck

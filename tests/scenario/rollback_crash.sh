@@ -70,7 +70,7 @@ judge() {
     same 'commits of landed' "$(times_landed landed)" 1
     same 'reverts of landed' "$(reverts landed)" 1
     for set in running staged queued; do
-        same "state of $set" "$(state_of $set .state)" A
+        same "state of $set" "$(state_of $set .state)" abandoned
         same "commits of $set" "$(times_landed $set)" 0
         [ -e "$(echo base/abandon/${set}_*)" ] || wrong "$set is not in abandon/"
     done

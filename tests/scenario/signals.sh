@@ -52,13 +52,13 @@ drains() {
     kill -TERM "$server"
     within sh -c 'until grep -q "waiting for running jobs to end" serve.log; do :; done'
     pointsman submit --id late -- true
-    same 'state of late' "$(state_of late)" 'P admitted'
+    same 'state of late' "$(state_of late)" 'pending admitted'
     open_gate long
     expect_exit "$server" 0
-    same 'state of long' "$(state_of long)" 'D ok'
-    same 'state of late' "$(state_of late)" 'P admitted'
+    same 'state of long' "$(state_of long)" 'done ok'
+    same 'state of late' "$(state_of late)" 'pending admitted'
     within pointsman daemon all --until-idle
-    same 'state of late' "$(state_of late)" 'D ok'
+    same 'state of late' "$(state_of late)" 'done ok'
     ends 0 pointsman fsck
 }
 scenario 'TERM lets running jobs end and starts no more' drains
@@ -74,7 +74,7 @@ returns() {
     kill -TERM "$server"
     expect_exit "$server" 0
     ! lives "$process" || wrong 'the process of long is alive'
-    same 'state of long' "$(state_of long)" 'P returned'
+    same 'state of long' "$(state_of long)" 'pending returned'
     serve_begin
     begun long
     open_gate long
@@ -93,7 +93,7 @@ drain_ends() {
     begun long
     kill -TERM "$begun"
     expect_exit "$begun" 0
-    same 'state of long' "$(state_of long)" 'P returned'
+    same 'state of long' "$(state_of long)" 'pending returned'
 }
 scenario 'the end of the drain time requeues running jobs too' drain_ends
 
@@ -162,7 +162,7 @@ EOF
     echo go >check.gate
     ends 0 within pointsman wait slow next again waiting
     ends 1 within pointsman wait never
-    same 'state of never' "$(state_of never)" 'F at-most-once'
+    same 'state of never' "$(state_of never)" 'failed at-most-once'
     same 'starts of never' "$(runs never)" 1
     same 'starts of again' "$(runs again)" 2
     for id in slow next; do
@@ -228,9 +228,9 @@ EOF
     ends 0 pointsman fsck
 }
 scenario "TERM to a landing's process terminates the set" \
-    landing_ended_by TERM '143 T operator' 0
+    landing_ended_by TERM '143 terminated operator' 0
 scenario "a landing whose process is killed is tried again" \
-    landing_ended_by KILL '0 D ok' 1
+    landing_ended_by KILL '0 done ok' 1
 
 # ---- without a cgroup --------------------------------------------------------
 

@@ -48,7 +48,7 @@ inside() {
 assert_held() {
     await '"kind":"target".*"reason":"unavailable"'
     for id in C1 C2; do
-        same "state of $id" "$(pointsman status --json $id | jq -r .state)" P
+        same "state of $id" "$(pointsman status --json $id | jq -r .state)" pending
         ends 0 pointsman why $id
         says 'target main is unavailable' out
         says "$1" out
@@ -153,7 +153,7 @@ failing_disk() {
         in_one_place C1 D
         same commits "$(times_landed C1)" 1
         pointsman history C1 >history
-        says_not 'X > P temp' history
+        says_not 'executing > pending temp' history
         ! grep -q unavailable history || held=$((held + 1))
         ends 0 pointsman fsck
         git -C project.git fsck --strict

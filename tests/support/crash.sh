@@ -58,13 +58,13 @@ judge() {
         in_one_place $set D
         same "commits of $set" "$(times_landed $set)" 1
     done
-    same 'state of often' "$(pointsman status --json often | jq -r .state)" D
+    same 'state of often' "$(pointsman status --json often | jq -r .state)" done
     [ -s often.ran ] || wrong 'often did not run'
     once=$(pointsman status --json once | jq -r '.state + " " + .reason')
     ran=$(cat once.ran 2>/dev/null | wc -l)
     case "$once $ran" in
-    'D ok 1' | 'F at-most-once '[01]) ;;
-    'F exit-'?' '[01] | 'F signal-9 '[01]) ;; # the fault hit the job itself
+    'done ok 1' | 'failed at-most-once '[01]) ;;
+    'failed exit-'?' '[01] | 'failed signal-9 '[01]) ;; # the fault hit the job itself
     *) wrong "once ran $ran times and is '$once'" ;;
     esac
     ends 0 pointsman fsck

@@ -10,9 +10,14 @@ fixture_ids() {
     pointsman list --json --all "$@" | jq -r .id
 }
 
+# The earlier version printed the letters of states.
+letters='def letter: {queued: "Q", staged: "S", pending: "P", executing: "X",
+    done: "D", failed: "F", terminated: "T", abandoned: "A"}[. // ""] // .;'
+
 # facts: everything that a user can see of a base
 facts() {
-    pointsman list --json --all | jq -c '{id, kind, class, state, since, target,
+    pointsman list --json --all | jq -c "$letters"'
+        .state |= letter | {id, kind, class, state, since, target,
         reason, attempt, detail, what, holds, tasks, tasks_done, admitted,
         not_before, actor, group, rolled_back_by, owed, num}'
     for id in $(fixture_ids); do
@@ -26,9 +31,11 @@ facts() {
             worker, output_bytes, cpu_us, peak_kib, events}'
         pointsman logs "$id" 2>/dev/null | sha256sum | sed "s/-/$id/"
     done
-    pointsman history --json | jq -c '{seq, at, kind, id, from, to, attempt,
+    pointsman history --json | jq -c "$letters"'
+        .from |= letter | .to |= letter | {seq, at, kind, id, from, to, attempt,
         actor, reason, detail}'
-    pointsman cron list --json | jq -c '{name, next, item, zone, what, overlap,
+    pointsman cron list --json | jq -c "$letters"'
+        .jobs[].state |= letter | {name, next, item, zone, what, overlap,
         missed, max_shift_s, offset_s, jitter_s, deadline_s, paused, from,
         fired, left_out, jobs, last}'
     pointsman settings --json | jq -c 'select(.from != "default") |
@@ -39,11 +46,13 @@ facts() {
 # files and the logs
 facts_of_sets() {
     for id in $(fixture_ids kind:change); do
-        pointsman status --json "$id" | jq -c '{id, name, class, state, reason,
+        pointsman status --json "$id" | jq -c "$letters"'
+            .state |= letter | {id, name, class, state, reason,
             detail, holds, owed, rolled_back_by, relations, touches, attempt,
             admitted, actor, sum}'
         # Earlier versions did not list what a rollback did to its members.
-        pointsman history --json "$id" | jq -c --arg id "$id" 'select(.id == $id) |
+        pointsman history --json "$id" | jq -c --arg id "$id" "$letters"'
+            .from |= letter | .to |= letter | select(.id == $id) |
             [.kind, .from, .to, .attempt, .reason, .detail, .actor]'
     done
 }

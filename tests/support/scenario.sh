@@ -269,7 +269,6 @@ in_one_place() {
     state=$(pointsman status --json "$1")
     state=${state#*\"state\":\"} # without jq, as this is called very often
     state=${state%%\"*}
-    same "state of $1" "$state" "$2"
     places=
     for dir in queue staging pending run 'done' fail term abandon; do
         for file in "$here/base/$dir/$1"_*; do
@@ -277,14 +276,15 @@ in_one_place() {
         done
     done
     case $2 in
-    D) want=' done' ;;
-    F) want=' fail' ;;
-    T) want=' term' ;;
-    Q) want=' queue' ;;
-    S) want=' staging' ;;
-    P) want=' pending' ;;
-    X) want=' run' ;;
+    D) word='done' want=' done' ;;
+    F) word=failed want=' fail' ;;
+    T) word=terminated want=' term' ;;
+    Q) word=queued want=' queue' ;;
+    S) word=staged want=' staging' ;;
+    P) word=pending want=' pending' ;;
+    X) word=executing want=' run' ;;
     esac
+    same "state of $1" "$state" "$word"
     same "place of $1" "$places" "$want"
 }
 

@@ -25,13 +25,13 @@ static struct answer get(const char *uri) {
     return ask(&asking, API_GET, uri, NULL);
 }
 
-static void expect_state(const char *id, const char *letter) {
-    char uri[100], want[20];
+static void expect_state(const char *id, const char *word) {
+    char uri[100], want[40];
     snprintf(uri, sizeof(uri), "/api/v1/jobs/%s", id);
-    snprintf(want, sizeof(want), "\"state\":\"%s\"", letter);
+    snprintf(want, sizeof(want), "\"state\":\"%s\"", word);
     struct answer answer = get(uri);
     if (!answer_has(&answer, want))
-        fail_msg("%s is not %s: %s", id, letter, text_string(&answer.body));
+        fail_msg("%s is not %s: %s", id, word, text_string(&answer.body));
     answer_clear(&answer);
 }
 
@@ -50,7 +50,7 @@ static void a_submission_is_answered_after_its_commit(void **state) {
     assert_int_equal(answer.status, 201);
     assert_true(answer_has(&answer, "\"id\":\"a1\""));
     answer_clear(&answer);
-    expect_state("a1", "P");
+    expect_state("a1", "pending");
 }
 
 static void a_job_without_an_id_gets_one(void **state) {
@@ -257,7 +257,7 @@ static void a_waiting_job_is_cancelled_at_once(void **state) {
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel",
                "{\"reason\":\"not needed\"}", 200);
-    expect_state("a1", "T");
+    expect_state("a1", "terminated");
     struct answer answer = get("/api/v1/jobs/a1/history");
     assert_true(answer_has(&answer, "not needed"));
     assert_true(answer_has(&answer, "uid:1000"));
@@ -270,7 +270,7 @@ static void cancelling_a_running_job_asks_it_to_end(void **state) {
     submit("a1");
     asking_advance(&asking, "a1", "X", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
-    expect_state("a1", "X");
+    expect_state("a1", "executing");
     struct answer answer = get("/api/v1/jobs/a1");
     assert_true(answer_has(&answer, "\"cancel_asked\":true"));
     answer_clear(&answer);
@@ -283,7 +283,7 @@ static void a_failed_job_can_be_retried(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
     asking_advance(&asking, "a1", "XF", 1);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
-    expect_state("a1", "P");
+    expect_state("a1", "pending");
     asking_advance(&asking, "a1", "XD", 0);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
     struct answer answer = get("/api/v1/jobs/a1/attempts");
@@ -295,10 +295,10 @@ static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
                "{\"id\":\"a1\",\"command\":[\"x\"],\"touches\":[\"k\"]}", 201);
-    expect_state("a1", "Q");
+    expect_state("a1", "queued");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
-    expect_state("a1", "Q");
+    expect_state("a1", "queued");
 }
 
 static void a_change_set_cannot_be_retried(void **state) {
@@ -350,7 +350,7 @@ static void a_command_for_an_unknown_job_is_rejected(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "[]", 422);
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "{\"reason\":1}",
                422);
-    expect_state("a1", "P");
+    expect_state("a1", "pending");
 }
 
 static void a_bulk_command_is_refused_if_the_count_differs(void **state) {
@@ -374,13 +374,13 @@ static void a_bulk_command_is_refused_if_the_count_differs(void **state) {
                "{\"verb\":\"cancel\",\"filter\":\" \",\"count\":1200}", 422);
     ask_expect(&asking, API_POST, "/api/v1/bulk",
                "{\"verb\":\"destroy\",\"filter\":\"x\",\"count\":1}", 422);
-    expect_state("n0", "P");
+    expect_state("n0", "pending");
     answer =
         ask(&asking, API_POST, "/api/v1/bulk",
             "{\"verb\":\"cancel\",\"filter\":\"state:open\",\"count\":1200}");
     assert_true(answer_has(&answer, "\"done\":1200"));
     answer_clear(&answer);
-    expect_state("n1199", "T");
+    expect_state("n1199", "terminated");
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -479,7 +479,7 @@ static void relations_are_listed_from_both_ends(void **state) {
                "{\"id\":\"a2\",\"command\":[\"x\"],\"after\":[\"a1\",\"zz\"]}",
                201);
     struct answer answer = get("/api/v1/jobs/a2/depends");
-    assert_true(answer_has(&answer, "\"id\":\"a1\",\"state\":\"P\""));
+    assert_true(answer_has(&answer, "\"id\":\"a1\",\"state\":\"pending\""));
     assert_true(answer_has(&answer, "\"id\":\"zz\",\"state\":null"));
     answer_clear(&answer);
     answer = get("/api/v1/jobs/a1/dependents");

@@ -170,13 +170,13 @@ static void a_job_that_waits_past_its_deadline_is_terminated(void **state) {
                          &next);
     store_turn(asking.store);
     struct answer early = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
-    assert_true(answer_has(&early, "\"state\":\"Q\""));
+    assert_true(answer_has(&early, "\"state\":\"queued\""));
     answer_clear(&early);
     assert_int_equal(wall_s(next), wall_s(due) + 6);
     schedule_driver_turn(driver, next, (struct boot){0}, &next);
     store_turn(asking.store);
     struct answer late = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
-    assert_true(answer_has(&late, "\"state\":\"T\""));
+    assert_true(answer_has(&late, "\"state\":\"terminated\""));
     assert_true(answer_has(&late, "\"reason\":\"deadline\""));
     answer_clear(&late);
     schedule_driver_free(driver);

@@ -24,13 +24,16 @@ static void words_of_kinds_and_classes_are_parsed(void **state) {
     assert_string_equal(job_class_word(CLASS_EM), "EM");
 }
 
-static void states_are_parsed_by_letter(void **state) {
+static void states_are_parsed_by_letter_and_word(void **state) {
     (void)state;
     for (unsigned i = 0; i < JOB_STATES; i++) {
         enum job_state by_letter;
         char letter = job_state_letter(i);
         assert_true(job_state_of_letter(letter, &by_letter));
         assert_int_equal(by_letter, i);
+        enum job_state by_word;
+        assert_true(job_state_parse(span_of(job_state_word(i)), &by_word));
+        assert_int_equal(by_word, i);
         assert_true(job_state_dir(i)[0] != '\0');
         assert_true(job_state_group(i)[0] != '\0');
     }
@@ -68,10 +71,12 @@ static void unknown_words_are_rejected(void **state) {
         enum job_kind kind;
         enum job_class class;
         enum task_status status;
+        enum job_state job_state;
         enum edge_kind edge;
         enum event_kind event;
         assert_false(job_kind_parse(word, &kind));
         assert_false(job_class_parse(word, &class));
+        assert_false(job_state_parse(word, &job_state));
         assert_false(job_task_status_parse(word, &status));
         assert_false(job_edge_kind_parse(word, &edge));
         assert_false(job_event_kind_parse(word, &event));
@@ -152,7 +157,7 @@ static void a_change_of_class_rb_rolls_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_kinds_and_classes_are_parsed),
-        cmocka_unit_test(states_are_parsed_by_letter),
+        cmocka_unit_test(states_are_parsed_by_letter_and_word),
         cmocka_unit_test(words_of_statuses_edges_and_events_are_parsed),
         cmocka_unit_test(unknown_words_are_rejected),
         cmocka_unit_test(final_states_agree_with_the_set_of_final_states),
