@@ -178,9 +178,9 @@ static void add(struct store_batch *batch, const struct sample *sample) {
                       .holds = sample->holds,
                       .has_relations = sample->target != NULL,
                       .admitted = now};
-    struct job_edge edge = {
-        .kind = rolls_back ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
-        .to = span_of(sample->needs ? sample->needs : "")};
+    struct job_edge edge = {.kind =
+                                rolls_back ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
+                            .to = span_of(sample->needs ? sample->needs : "")};
     struct job_touch touch = {.path =
                                   span_of(sample->path ? sample->path : "")};
     store_admit(batch, &job, &edge, sample->needs ? 1 : 0, &touch,
@@ -290,6 +290,24 @@ static void emergency_gets_the_slot_before_a_waiting_command(void **state) {
     end_well("running");
     settle();
     assert_trace("running urgent ");
+}
+
+/* Other work does not wait for a set that is no emergency. */
+static void bug_fix_gets_the_lane_and_leaves_the_slots(void **state) {
+    (void)state;
+    open_both(1);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0},
+           {"command", CLASS_DC, NULL, NULL, NULL, 0},
+           {"fix", CLASS_BF, "main", "a", NULL, 0});
+    settle();
+    end_well("running");
+    settle();
+    assert_trace("running command ");
+    end_well("command");
+    settle();
+    assert_trace("running command fix ");
 }
 
 static void lane_is_not_kept_for_a_set_of_another_target(void **state) {
@@ -497,6 +515,7 @@ int main(void) {
         TEST(emergency_behind_a_chain_gets_the_next_lane),
         TEST(emergency_behind_a_set_that_fails_gets_the_lane),
         TEST(emergency_gets_the_slot_before_a_waiting_command),
+        TEST(bug_fix_gets_the_lane_and_leaves_the_slots),
         TEST(lane_is_not_kept_for_a_set_of_another_target),
         TEST(sets_that_keep_arriving_do_not_keep_others_from_starting),
         TEST(set_killed_by_a_stop_is_pending_before_the_process_ends),
