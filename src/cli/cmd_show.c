@@ -381,13 +381,13 @@ int cmd_why(struct call *call) {
 
 static void show_relation(struct span line, struct arena *arena) {
     const char *state = call_line_text(line, "state", arena);
-
     const char *fate = call_line_text(line, "fate", arena);
+    bool tells = fate[0] != '\0' && strcmp(fate, state) != 0;
 
     (void)console_printf(
         "%-11s %s  %s%s%s  %s\n", call_line_text(line, "relation", arena),
         call_line_text(line, "id", arena), state[0] == '\0' ? "unknown" : state,
-        fate[0] == '\0' ? "" : ", ", fate,
+        tells ? ", " : "", tells ? fate : "",
         call_line_printable(line, "what", arena));
 }
 

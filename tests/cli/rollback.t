@@ -91,7 +91,7 @@ $ pointsman status --json <RB> | jq -c .members
 $ pointsman depends <RB>
 | rollback    C1  done, reverted  Add b
 | rollback    C2  done, reverted  Add c
-| rollback    C3  abandoned, abandoned  Add d
+| rollback    C3  abandoned  Add d
 $ pointsman depends --json <RB> | jq -c '[.relation,.id,.fate]'
 | ["rollback","C1","reverted"]
 | ["rollback","C2","reverted"]

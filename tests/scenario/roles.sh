@@ -414,7 +414,7 @@ root_sets() {
     make_set S2 DC S2 content
     chmod 644 "$made"
     as bob pointsman change put "$made"
-    await '"id":"S2".*"to":"D"'
+    await '"id":"S2".*"to":"done"'
     ran_as S2 bob
     submitted root S3
     pointsman wait S3
