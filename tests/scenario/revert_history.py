@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from replay import Line
+
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 HISTORIES = int(sys.argv[2]) if len(sys.argv) > 2 else 40
 HOME = pathlib.Path(tempfile.mkdtemp(prefix="pointsman-revert."))
@@ -45,21 +48,6 @@ def sum_of(name):
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def merge(base, ours, theirs, cwd):
-    """Whether it is clean, and the text; None is a deleted file."""
-    if theirs in (base, ours):
-        return True, ours
-    if ours == base:
-        return True, theirs
-    if None in (base, ours, theirs):
-        return False, None
-    for name, text in ("base", base), ("ours", ours), ("theirs", theirs):
-        (cwd / name).write_text(text)
-    got = subprocess.run(["git", "merge-file", "-p", "-q", "ours", "base",
-                          "theirs"], cwd=cwd, capture_output=True, text=True)
-    return got.returncode == 0, got.stdout
-
-
 class History:
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -70,17 +58,13 @@ class History:
         git("init", "-q", "--bare", "-b", "main", str(self.bare), cwd=HOME)
         git("clone", "-q", str(self.bare), str(self.work), cwd=HOME)
         git("checkout", "-q", "-b", "main", cwd=self.work)
-        self.now = {name: "".join(f"{name} {i}\n" for i in range(24))
-                    for name in FILES}
-        self.first = dict(self.now)
-        self.events = []   # (set or None, {file: (before, after)})
-        self.out_by = {}   # set -> the rollback that put it out; "" = in
-        self.members = {}  # rollback -> the sets that it has put out
+        self.line = Line({name: "".join(f"{name} {i}\n" for i in range(24))
+                          for name in FILES})
         self.commits = {}
         self.commit("start", None)
 
     def commit(self, message, name):
-        for path, text in self.now.items():
+        for path, text in self.line.now.items():
             file = self.work / path
             file.parent.mkdir(exist_ok=True)
             if text is None:
@@ -117,57 +101,15 @@ class History:
         """A set, or a push if `name` is None."""
         changed = {}
         for path in self.random.sample(FILES, self.random.randint(1, 2)):
-            before = self.now[path]
+            before = self.line.now[path]
             after = None if before and self.random.random() < 0.03 else \
-                self.edit(before or self.first[path])
+                self.edit(before or self.line.first[path])
             if after != before:
                 changed[path] = (before, after)
         if not changed:
             return
-        for path, (_, after) in changed.items():
-            self.now[path] = after
-        self.events.append((name, changed))
-        if name:
-            self.out_by[name] = ""
+        self.line.add(name, changed)
         self.commit(f"change {name}", name)
-
-    def replay(self, out_by):
-        """The files, and those that conflict. A change that conflicts may be
-        taken together with those after it, if all of them are in effect."""
-        files, lost = {}, set()
-        for path in FILES:
-            steps = [(bool(name and (name[0] == "R" or out_by[name])),
-                      *changed[path])
-                     for name, changed in self.events if path in changed]
-            now, i = self.first[path], 0
-            while i < len(steps):
-                out, before, _ = steps[i]
-                if out:
-                    i += 1
-                    continue
-                end = i
-                while end + 1 < len(steps) and not steps[end + 1][0]:
-                    end += 1
-                to, more = i, 1
-                while True:
-                    ok, merged = merge(before, now, steps[to][2], self.dir)
-                    if ok or to == end:
-                        break
-                    to, more = min(to + more, end), more * 2
-                if not ok:
-                    lost.add(path)
-                    break
-                now, i = merged, to + 1
-            files[path] = now
-        return files, lost
-
-    def turn(self, name, by, out, out_by):
-        if out_by[name] != ("" if out else by):
-            return []
-        out_by[name] = by if out else ""
-        for member in self.members.get(name, []):
-            self.turn(member, name, not out, out_by)
-        return [name]
 
     def plain_revert(self, members):
         """Whether `git revert` can do the same."""
@@ -181,20 +123,13 @@ class History:
         git("checkout", "-q", "main", cwd=self.work)
         return got.returncode == 0
 
-    def touched(self, names, out_by):
-        """The files of what this rollback turns."""
-        return {path for name, changed in self.events
-                if name and name[0] == "C"
-                and bool(self.out_by[name]) != bool(out_by[name])
-                for path in changed}
-
     def roll_back(self, number, counts):
-        able = [name for name, by in self.out_by.items() if not by]
+        able = [name for name, by in self.line.out_by.items() if not by]
         if not able:
             return
         members = self.random.sample(able, min(len(able),
                                                self.random.choice([1, 1, 2])))
-        order = list(self.out_by)
+        order = list(self.line.out_by)
         members.sort(key=order.index, reverse=True)
         rb = f"R{number}"
         words = []
@@ -208,11 +143,9 @@ class History:
              "Rob <rob@x>", "--git", str(self.bare), "--branch", "main",
              *words], env=ENV, cwd=self.dir, capture_output=True, text=True)
         status = got.stdout.splitlines()[-1] if got.stdout else ""
-        out_by = dict(self.out_by)
-        for name in members:
-            out_by[name] or self.turn(name, rb, True, out_by)
-        files, lost = self.replay(out_by)
-        touched = self.touched(members, out_by)
+        out_by = self.line.turned(rb, members)
+        files, lost = self.line.replay(out_by)
+        touched = self.line.touched(out_by)
         plain = all(name[0] == "C" for name in members) and \
             self.plain_revert(members)
         counts["rollbacks"] += 1
@@ -234,16 +167,12 @@ class History:
         for path in FILES:
             file = self.work / path
             text = file.read_text() if file.exists() else None
-            want = files[path] if path in touched else self.now[path]
-            if text != want:
+            now = self.line.now[path]
+            if text != (files[path] if path in touched else now):
                 raise Broken(f"{rb} of {members}: {path} is not the replay")
-            if text != self.now[path]:
-                changed[path] = (self.now[path], text)
-            self.now[path] = text
-        self.events.append((rb, changed))
-        self.members[rb] = members
-        out_by[rb] = ""
-        self.out_by = out_by
+            if text != now:
+                changed[path] = (now, text)
+        self.line.add_rollback(rb, members, changed)
 
     def read_tip(self):
         return git("rev-parse", "main", cwd=self.bare).stdout

@@ -1,0 +1,114 @@
+"""What a branch must contain: sets and pushes merged path by path, and after a
+rollback the replay of what survives. It shares no code with the product, except
+`git merge-file`.
+
+A file is its text, or None if it is deleted or absent.
+"""
+import functools
+import pathlib
+import subprocess
+import tempfile
+
+
+@functools.lru_cache(maxsize=None)
+def merge(base, ours, theirs):
+    """Whether the merge is clean, and its result."""
+    if theirs in (base, ours):
+        return True, ours
+    if ours == base:
+        return True, theirs
+    if None in (base, ours, theirs):
+        return False, None
+    with tempfile.TemporaryDirectory() as name:
+        sides = ("ours", ours), ("base", base), ("theirs", theirs)
+        for side, text in sides:
+            (pathlib.Path(name) / side).write_text(text)
+        got = subprocess.run(["git", "merge-file", "-p", "-q", "ours", "base",
+                              "theirs"], cwd=name, capture_output=True,
+                             text=True)
+    return got.returncode == 0, got.stdout
+
+
+class Line:
+    """The commits of a branch in their order, and which of them are in
+    effect."""
+
+    def __init__(self, first):
+        self.first = dict(first)
+        self.now = dict(first)
+        self.events = []   # (set, rollback, or None: a push,
+        #                     {path: (before, after)})
+        self.out_by = {}   # set or rollback -> the rollback that put it out
+        #                    of effect, or "": it is in effect
+        self.members = {}  # rollback -> what it has put out of effect
+
+    def add(self, name, changed):
+        """A set landed; or, if `name` is None, somebody pushed."""
+        self.events.append((name, changed))
+        for path, (_, after) in changed.items():
+            self.now[path] = after
+        if name:
+            self.out_by[name] = ""
+
+    def turn(self, name, by, out, out_by):
+        if out_by.get(name) != ("" if out else by):
+            return
+        out_by[name] = by if out else ""
+        for member in self.members.get(name, []):
+            self.turn(member, name, not out, out_by)
+
+    def turned(self, rollback, members):
+        """`out_by` as it will be after the rollback."""
+        out_by = dict(self.out_by)
+        for name in members:
+            self.turn(name, rollback, True, out_by)
+        return out_by
+
+    def add_rollback(self, rollback, members, changed):
+        out_by = self.turned(rollback, members)
+        self.add(rollback, changed)
+        self.out_by = out_by
+        self.out_by[rollback] = ""
+        self.members[rollback] = members
+
+    def touched(self, out_by):
+        """The paths of the sets whose effect differs from that in out_by."""
+        return {path for name, changed in self.events
+                if name and name not in self.members
+                and bool(self.out_by[name]) != bool(out_by[name])
+                for path in changed}
+
+    def replay(self, out_by):
+        """The files, and the paths that conflict. A change that conflicts may
+        be taken together with those after it, if all of them are in effect."""
+        files, lost = dict(self.first), set()
+        for path in {path for _, changed in self.events for path in changed}:
+            steps = [(name in self.members or bool(name and out_by[name]),
+                      *changed[path])
+                     for name, changed in self.events if path in changed]
+            ok, files[path] = self.replay_path(self.first.get(path), steps)
+            if not ok:
+                lost.add(path)
+        return files, lost
+
+    @staticmethod
+    def replay_path(now, steps):
+        i = 0
+        while i < len(steps):
+            out, before, _ = steps[i]
+            if out:
+                i += 1
+                continue
+            end = i
+            while end + 1 < len(steps) and not steps[end + 1][0]:
+                end += 1
+            to, more = i, 1
+            while True:
+                ok, merged = merge(before, now, steps[to][2])
+                if ok or to == end:
+                    break
+                to, more = min(to + more, end), more * 2
+            if not ok:
+                return False, None
+            now, i = merged, to + 1
+        return True, now
