@@ -21,6 +21,7 @@ struct landed {
 struct named {
     bool is_known;
     bool was_in, in;           /* in effect: before and after this rollback */
+    bool is_turned;            /* by this rollback, perhaps several times */
     bool is_sought, is_landed; /* sought: its own commit is needed */
 };
 
@@ -118,9 +119,9 @@ static bool visit(void *ctx, const struct history_commit *commit) {
     return replaying->open > 0;
 }
 
-/* The lines of this step's commit. They end above a set that is already in the
+/* The lines of this step's commit. They end above a set that was already in the
  * state that the line would give it: another rollback is responsible for that
- * set, and for those below. */
+ * set, and for those below, unless an earlier step has turned it. */
 static void effects_make(struct replaying *replaying, struct revert_step *step,
                          const struct landed *landed) {
     CLEANUP(text_clear) struct text all = TEXT_INIT;
@@ -131,9 +132,10 @@ static void effects_make(struct replaying *replaying, struct revert_step *step,
     while (span_cut(&rest, '\n', &line) && span_cut(&line, ':', &word)) {
         struct named *named = named_get(replaying, span_trim(line));
         bool in = span_is(word, "Restores-CS");
-        if (kept > 0 && named->was_in == in)
+        if (kept > 0 && named->was_in == in && !named->is_turned)
             break;
         changes = changes || named->in != in;
+        named->is_turned = named->is_turned || named->in != in;
         named->in = in;
         kept = all.len - rest.len;
     }

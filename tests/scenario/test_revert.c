@@ -177,6 +177,25 @@ static void a_rollback_of_a_rollback_restores_the_sets(void **state) {
     assert_nothing_left();
 }
 
+/* R4 rolls back R3, which brings C1 back, and then R2, which takes it out again
+ * because of R1. */
+static void two_rollbacks_of_one_set_are_rolled_back_at_once(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_begins(on_git("R2", "R1"), "done ");
+    put("C2", "h", "two\n");
+    assert_begins(on_git("R3", "C2 C1"), "done ");
+    assert_begins(on_git("R4", "R3 R2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("h"), "two");
+    assert_string_equal(
+        trailers("main"),
+        "CS-Id: R4 RB-Id: R4 Reverts-CS: R2 Restores-CS: R1 Reverts-CS: C1");
+    assert_nothing_left();
+}
+
 /* R1 rolls back C1, R2 rolls back R1, and R3 rolls back R2. C1 is out of effect
  * because of R1, which R3 has restored. */
 static void
@@ -607,6 +626,7 @@ int main(void) {
         cmocka_unit_test(a_later_set_that_prevents_a_rollback_is_named),
         cmocka_unit_test(a_push_that_prevents_a_rollback_is_named),
         cmocka_unit_test(a_rollback_of_a_rollback_restores_the_sets),
+        cmocka_unit_test(two_rollbacks_of_one_set_are_rolled_back_at_once),
         cmocka_unit_test(rolling_back_a_restored_rollback_touches_nothing_else),
         cmocka_unit_test(a_set_already_rolled_back_is_only_noted),
         cmocka_unit_test(a_set_of_which_nothing_is_left_is_reported),
