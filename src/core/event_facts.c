@@ -95,3 +95,12 @@ bool event_facts_parse(struct span text, struct arena *arena,
     }
     return ok;
 }
+
+struct span event_facts_add_from(struct span text, struct span from,
+                                 struct arena *arena) {
+    struct event_facts facts = {0};
+    if (text.len > 0 && !event_facts_parse(text, arena, &facts))
+        return text;
+    facts.from = from;
+    return event_facts_format(&facts, arena);
+}

@@ -34,6 +34,9 @@ struct event_facts {
 /* The object as text in the arena; empty if there are no facts. */
 struct span event_facts_format(const struct event_facts *facts,
                                struct arena *arena);
+/* `text`, the object of an event, with the fact `from` added. */
+struct span event_facts_add_from(struct span text, struct span from,
+                                 struct arena *arena);
 /* The facts live in the arena. False: the text is not such an object. */
 bool event_facts_parse(struct span text, struct arena *arena,
                        struct event_facts *ret_facts);

@@ -102,6 +102,9 @@ bool apply_event(struct apply *apply, struct op *op, struct row *row,
     event.seq = event.seq ? event.seq : apply->head.seq + 1;
     if (!event.actor.p)
         event.actor = apply->who->actor;
+    if (apply->who->from.len > 0)
+        event.facts = event_facts_add_from(event.facts, apply->who->from,
+                                           &apply->batch->arena);
     /* The row is valid only for now; the event lives as long as the batch. */
     if (row && (event.id.len == 0 || span_equal(event.id, row->id)))
         event.id = event.job ? event.job->id
@@ -177,13 +180,15 @@ static bool apply_set(struct apply *apply, struct op *op, struct err *err) {
         op->result = STORE_SAME;
         return true;
     }
+    struct event_facts facts = {.was = old.p ? old : op->setting.usual};
     struct store_event event = {
         .kind = EVENT_SETTING,
         .id = name,
         .from = STATE_NONE,
         .to = STATE_NONE,
         .reason = value.p ? SPAN("set") : SPAN("removed"),
-        .detail = value.p ? value : SPAN(""),
+        .detail = value.p ? value : op->setting.usual,
+        .facts = event_facts_format(&facts, &apply->batch->arena),
     };
     return apply->ops->setting_put(apply->rows, name, value, err) &&
            apply_event(apply, op, NULL, event, err);

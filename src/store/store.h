@@ -103,6 +103,9 @@ unsigned store_batch_count(const struct store_batch *batch);
  * is copied. */
 void store_batch_actor(struct store_batch *batch, struct wall now,
                        struct span actor);
+/* Where the command came from: the fact `from` of the events of the operations
+ * added from now on. Empty: not recorded. */
+void store_batch_from(struct store_batch *batch, struct span from);
 /* All or nothing: if one operation answers neither DONE nor SAME, the whole
  * batch has no effect (operations that could be done answer CONFLICT). */
 void store_batch_atomic(struct store_batch *batch);
@@ -207,9 +210,13 @@ unsigned store_note(struct store_batch *batch, enum event_kind kind,
 void store_note_facts(struct store_batch *batch,
                       const struct event_facts *facts);
 /* Sets a value; value.p NULL removes it. SAME if nothing changes. The
- * event's id is the name, its detail the value. */
+ * event's id is the name, its detail the value, its fact `was` the value
+ * before. */
 unsigned store_set(struct store_batch *batch, struct span name,
                    struct span value);
+/* For the event of the store_set added last: the value that applies while none
+ * is set. */
+void store_set_usual(struct store_batch *batch, struct span usual);
 
 /* An attempt of a task: assigned durably before it starts. */
 struct store_attempt {

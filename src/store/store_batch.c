@@ -39,6 +39,14 @@ void store_batch_actor(struct store_batch *batch, struct wall now,
     who->actor = span_equal(actor, batch->who->actor)
                      ? batch->who->actor
                      : arena_span(&batch->arena, actor);
+    who->from = batch->who->from;
+    batch->who = who;
+}
+
+void store_batch_from(struct store_batch *batch, struct span from) {
+    struct op_who *who = arena_alloc(&batch->arena, sizeof(*who));
+    *who = *batch->who;
+    who->from = arena_span(&batch->arena, from);
     batch->who = who;
 }
 
@@ -343,8 +351,14 @@ unsigned store_set(struct store_batch *batch, struct span name,
         value.p ? copy(batch, value) : (struct span){NULL, 0};
     struct span own_name = copy(batch, name);
     store_batch_add_op(batch, OP_SET, 0)->setting =
-        (struct op_setting){own_name, own_value};
+        (struct op_setting){.name = own_name, .value = own_value};
     return place(batch);
+}
+
+void store_set_usual(struct store_batch *batch, struct span usual) {
+    struct op *op = &batch->ops[batch->count - 1];
+    assert(batch->count > 0 && op->kind == OP_SET);
+    op->setting.usual = copy(batch, usual);
 }
 
 static unsigned add_attempt(struct store_batch *batch, enum op_kind kind,

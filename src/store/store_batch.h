@@ -36,7 +36,7 @@ enum op_kind {
 
 struct op_who {
     struct wall now;
-    struct span actor;
+    struct span actor, from;
 };
 
 struct op_admit {
@@ -71,6 +71,7 @@ struct op_owe {
 
 struct op_setting {
     struct span name, value; /* value.p NULL: remove */
+    struct span usual;
 };
 
 struct op_task {

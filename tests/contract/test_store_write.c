@@ -469,6 +469,53 @@ static void settings_can_be_set_and_removed(void **state) {
         "setting d - - set; setting d - - removed");
 }
 
+static struct event_facts facts_of(struct rig *rig, uint64_t seq,
+                                   struct store_event *ret_event) {
+    struct store_event *events;
+    struct event_facts facts;
+    size_t count;
+    assert_true(store_events(rig->store, seq - 1, 0, 1, &rig->arena, &events,
+                             &count, NULL));
+    assert_int_equal(count, 1);
+    assert_true(event_facts_parse(events[0].facts, &rig->arena, &facts));
+    *ret_event = events[0];
+    return facts;
+}
+
+static void a_setting_records_the_value_before(void **state) {
+    static const struct {
+        const char *value, *was, *detail;
+    } steps[] = {{"7", "4", "7"}, {"8", "7", "8"}, {NULL, "8", "4"}};
+    struct rig *rig = *state;
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        struct store_event event;
+        struct store_batch *batch = rig_batch(rig);
+        store_set(batch, SPAN("queue.x"), span_of(steps[i].value));
+        store_set_usual(batch, SPAN("4"));
+        assert_int_equal(rig_write(batch), STORE_DONE);
+        struct event_facts facts = facts_of(rig, i + 1, &event);
+        assert_span(facts.was, steps[i].was);
+        assert_span(event.detail, steps[i].detail);
+        assert_int_equal(facts.from.len, 0);
+    }
+}
+
+static void an_event_records_where_the_command_came_from(void **state) {
+    struct rig *rig = *state;
+    struct store_event event;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job), seq = store_seq(rig->store);
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_from(batch, SPAN("job j0"));
+    store_batch_actor(batch, wall_from_s(1), SPAN("uid:7"));
+    store_hold(batch, num, HOLD_OPERATOR, SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    struct event_facts facts = facts_of(rig, seq + 1, &event);
+    assert_span(facts.from, "job j0");
+    assert_int_equal(facts.holds, HOLD_OPERATOR);
+    assert_span(event.actor, "uid:7");
+}
+
 static void an_atomic_batch_is_done_completely_or_not_at_all(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("j1", "4.a"), two = rig_command("j2", "4.b");
@@ -554,6 +601,8 @@ int main(void) {
         RIG_TESTS(a_projection_is_valid_for_one_state_only),
         RIG_TESTS(notes_only_write_events),
         RIG_TESTS(settings_can_be_set_and_removed),
+        RIG_TESTS(a_setting_records_the_value_before),
+        RIG_TESTS(an_event_records_where_the_command_came_from),
         RIG_TESTS(an_atomic_batch_is_done_completely_or_not_at_all),
         RIG_TESTS(other_batches_do_what_is_possible),
     };

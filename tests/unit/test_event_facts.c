@@ -33,6 +33,15 @@ static void facts_are_formatted_as_documented(void **state) {
                 "{\"rollback\":\"R1\",\"because\":\"R2\"}");
 }
 
+static void where_a_command_came_from_is_added(void **state) {
+    (void)state;
+    assert_span(event_facts_add_from(SPAN(""), SPAN("job j1"), &arena),
+                "{\"from\":\"job j1\"}");
+    assert_span(event_facts_add_from(SPAN("{\"holds\":\"operator\"}"),
+                                     SPAN("socket"), &arena),
+                "{\"holds\":\"operator\",\"from\":\"socket\"}");
+}
+
 static void every_fact_is_parsed_as_it_was_formatted(void **state) {
     (void)state;
     struct event_facts facts = {
@@ -91,6 +100,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_without_facts_has_no_object),
         cmocka_unit_test(facts_are_formatted_as_documented),
+        cmocka_unit_test(where_a_command_came_from_is_added),
         cmocka_unit_test(every_fact_is_parsed_as_it_was_formatted),
         cmocka_unit_test(keys_of_later_versions_are_ignored),
         cmocka_unit_test(invalid_facts_are_refused),
