@@ -223,6 +223,7 @@ struct api_call *api_call_open(struct api *api,
     call->due = call->beat = call->deadline = MONO_NEVER;
     list_push(&api->calls, &call->link);
     list_init(&call->watching);
+    call->request.actor.job = arena_span(&call->arena, request->actor.job);
     call->request.uri = arena_span(&call->arena, request->uri);
     call->request.last_event_id =
         arena_span(&call->arena, request->last_event_id);
@@ -399,6 +400,23 @@ struct span api_actor(struct api_call *call) {
         call->actor = arena_span(&call->arena, text_span(&actor));
     }
     return call->actor;
+}
+
+struct span api_from(const struct api_call *call, struct arena *arena) {
+    const struct access_actor *actor = &call->request.actor;
+    if (actor->place != ACCESS_IN_JOB)
+        return call->request.from;
+    return actor->job.len == 0
+               ? SPAN("a job")
+               : span_of(arena_printf(arena, "job %.*s", (int)actor->job.len,
+                                      actor->job.p));
+}
+
+struct store_batch *api_batch(struct api_call *call) {
+    struct store_batch *batch = store_batch_new(call->api->options.store);
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    store_batch_from(batch, api_from(call, &call->arena));
+    return batch;
 }
 
 struct span api_query(const struct api_call *call, const char *key) {

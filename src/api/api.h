@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/arena.h"
 #include "lib/err.h"
@@ -77,6 +78,8 @@ struct api_request {
     enum api_method method;
     struct span uri;           /* path and query as sent, with percent signs */
     struct access_actor actor; /* the caller, as the transport found out */
+    struct span from;          /* "socket": the way that the caller took, for
+                                  the events of what it does */
     bool wants_sse;            /* Accept: text/event-stream */
     struct span last_event_id; /* of SSE; empty: none */
     struct span idempotency_key; /* of POST jobs; empty: none */
@@ -94,6 +97,10 @@ struct api_roles {
                 size_t *ret_count, struct err *err);
     /* What a job's running attempts use and report. */
     void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
+    /* The jobs that a process of this machine may belong to (their numbers, in
+     * the arena), if it belongs to any. */
+    enum access_place (*place)(void *ctx, pid_t pid, struct arena *arena,
+                               uint64_t **ret_nums, size_t *ret_count);
     /* The registry was written to: take a turn. NULL: trigger the FIFOs of
      * the base. */
     void (*trigger)(void *ctx);

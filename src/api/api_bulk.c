@@ -142,9 +142,8 @@ static void bulk_done(void *ctx, struct store_batch *batch, bool ok,
 static void bulk_next(struct api_call *call) {
     struct bulk *bulk = call->state;
     struct store *store = call->api->options.store;
-    struct store_batch *batch = store_batch_new(store);
+    struct store_batch *batch = api_batch(call);
 
-    store_batch_actor(batch, api_now(call), api_actor(call));
     bulk->in_batch = 0;
     for (; bulk->at < bulk->count && bulk->in_batch < BULK_BATCH; bulk->at++) {
         struct err err = {0};

@@ -93,6 +93,10 @@ void api_fail_status(struct api_call *call, int status, const struct err *err);
 
 struct wall api_now(const struct api_call *call);
 struct span api_actor(struct api_call *call); /* see access_actor_format */
+/* "socket", "job ID": where the request comes from. */
+struct span api_from(const struct api_call *call, struct arena *arena);
+/* A batch whose events name the caller, and where the request comes from. */
+struct store_batch *api_batch(struct api_call *call);
 /* "": given without a value; p NULL: not given. */
 struct span api_query(const struct api_call *call, const char *key);
 /* Fails the call if the value is not a number within bounds. If it is not

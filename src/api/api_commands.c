@@ -216,8 +216,7 @@ static void command_try(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    struct store_batch *batch = store_batch_new(store);
-    store_batch_actor(batch, api_now(call), api_actor(call));
+    struct store_batch *batch = api_batch(call);
     store_batch_atomic(batch);
     if (!api_command_add(call, batch, command, &err)) {
         store_batch_free(batch);

@@ -189,7 +189,9 @@ bool base_access_is_set(const struct base *base);
 typedef void base_shell_fault(void *ctx, const char *sentence);
 void base_shell_check(const struct base *base, base_shell_fault *fault,
                       void *ctx);
-/* True if an account has at least this role, by its current groups. */
+/* An account as actor, by its current groups; and whether it has at least this
+ * role. */
+struct access_actor base_actor(const struct base *base, uid_t uid);
 bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
 /* The actor as which this process acts on a base with these rules. */
 struct access_actor base_caller(const struct access_rules *rules);

@@ -92,17 +92,21 @@ bool base_access_is_set(const struct base *base) {
     return base->access.grant_count > 0 || base->unknown.len > 0;
 }
 
-bool base_has_role(const struct base *base, uid_t uid, enum access_role role) {
+struct access_actor base_actor(const struct base *base, uid_t uid) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct account account = {0};
     char number[24];
     snprintf(number, sizeof(number), "%lu", (unsigned long)uid);
-    if (access_role_of(&base->access, uid, NULL, 0) >= role)
-        return true;
-    return access_needs_groups(&base->access) &&
-           account_find(span_of(number), &arena, &account, NULL) &&
-           access_role_of(&base->access, uid, account.groups,
-                          account.group_count) >= role;
+    if (access_needs_groups(&base->access))
+        (void)account_find(span_of(number), &arena, &account, NULL);
+    return access_actor_make(&base->access, uid, account.groups,
+                             account.group_count);
+}
+
+/* Asking for groups may be slow, and is often not needed. */
+bool base_has_role(const struct base *base, uid_t uid, enum access_role role) {
+    return access_role_of(&base->access, uid, NULL, 0) >= role ||
+           base_actor(base, uid).role >= role;
 }
 
 struct access_actor base_caller(const struct access_rules *rules) {

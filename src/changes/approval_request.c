@@ -88,8 +88,7 @@ static void approve_word(struct api_call *call, struct span because) {
         answer(call, job);
         return;
     }
-    struct store_batch *batch = store_batch_new(store);
-    store_batch_actor(batch, word.at, api_actor(call));
+    struct store_batch *batch = api_batch(call);
     approvals_give(batch, job, &word, &state, because);
     api_hold(call);
     store_submit(batch, approve_done, call);

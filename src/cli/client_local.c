@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/api_caller.h"
 #include "serve/tables.h"
 #include "lib/log.h"
 #include "cli/client_inner.h"
@@ -198,7 +199,11 @@ bool client_local_ask(struct client *client, struct client_ask *ask,
         .method = ask->method,
         .uri = span_of(ask->uri),
         .actor = base_caller(api_access(client->api)),
+        .from = SPAN("command line"),
     };
+    struct api_caller caller;
+    api_caller_self(client->api, getenv("POINTSMAN_JOB"), &caller);
+    api_caller_apply(client->api, &caller, &request.actor);
     struct api_call *call = api_call_open(client->api, &request, NULL, NULL);
     bool ok = give_body(call, ask, err);
     if (ok) {

@@ -444,6 +444,16 @@ static bool find_work_of_others(struct call *call, const struct base *base,
     return findings.well;
 }
 
+/* Otherwise the server cannot tell whether a caller belongs to a job. */
+static bool find_callers(bool as_json) {
+    bool well = access("/proc/1/stat", R_OK) == 0;
+    finding(as_json, "callers", well, "",
+            well ? "the server finds out whether a caller belongs to a job"
+                 : "/proc hides the processes of other accounts (hidepid), so "
+                   "they can neither approve change sets nor change settings");
+    return well;
+}
+
 struct target_finding {
     struct call *call;
     const char *fault; /* the first problem */
@@ -511,6 +521,7 @@ int cmd_doctor(struct call *call) {
     well &= find_access(base, json);
     well &= find_shell(base, json);
     well &= find_work_of_others(call, base, json);
+    well &= find_callers(json);
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);

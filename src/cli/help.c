@@ -143,6 +143,8 @@ bool help_role(const struct command *command, struct text *out) {
     if (need.others != need.role)
         text_addf(out, "; %s for jobs of others",
                   access_role_word(need.others));
+    if (need.reserved != NULL)
+        text_addf(out, "; jobs may not %s", need.reserved);
     text_adds(out, " (pointsman help roles).\n");
     return true;
 }
@@ -402,29 +404,33 @@ static void topic_roles(struct text *out) {
     for (unsigned role = 0; role < ACCESS_ROLES; role++)
         add_pair(out, access_role_word((enum access_role)role), 9,
                  meanings[role]);
-    text_adds(out,
-              "\nThe owner of the base and root are admin. Other accounts "
-              "have the role that\n[access] in pointsman.conf gives them; "
-              "`pointsman init --group GROUP` makes\nthe members of GROUP "
-              "submitters. Only the owner and root can open the files\nof a "
-              "base; everybody else needs its server.\n"
-              "\nThe work of others does not run as the owner. If the server "
-              "runs as root, the\ncommands of an account, and the checks of "
-              "its change sets, run under that\naccount, unless the target "
-              "names a user; only an admin may run a command as\nsomebody "
-              "else. If the server is not root, it refuses commands of others "
-              "(exit\ncode 77), and their change sets on targets that run "
-              "checks or a command. Two\nkeys of [access] lift that: "
-              "commands-as-owner = yes and checks-as-owner = yes.\nWith "
-              "either, every submitter can do whatever the owner can. A job "
-              "that was\nadmitted before is judged again when it starts, and "
-              "held (`account`) until\nsomebody changes the configuration and "
-              "releases it. `pointsman doctor` names\neach place where work of "
-              "others runs as the owner.\n"
-              "\nRoot does not run the jobs of a base that belongs to another "
-              "account (77): use\n`sudo -u OWNER pointsman serve`.\n\n"
-              "People without an account use `pointsman shell` over ssh, with "
-              "a key each;\n[access] gives them roles as person:NAME.\n");
+    text_adds(
+        out, "\nThe owner of the base and root are admin. Other accounts "
+             "have the role that\n[access] in pointsman.conf gives them; "
+             "`pointsman init --group GROUP` makes\nthe members of GROUP "
+             "submitters. Only the owner and root can open the files\nof a "
+             "base; everybody else needs its server.\n"
+             "\nThe work of others does not run as the owner. If the server "
+             "runs as root, the\ncommands of an account, and the checks of "
+             "its change sets, run under that\naccount, unless the target "
+             "names a user; only an admin may run a command as\nsomebody "
+             "else. If the server is not root, it refuses commands of others "
+             "(exit\ncode 77), and their change sets on targets that run "
+             "checks or a command. Two\nkeys of [access] lift that: "
+             "commands-as-owner = yes and checks-as-owner = yes.\nWith "
+             "either, every submitter can do whatever the owner can. A job "
+             "that was\nadmitted before is judged again when it starts, and "
+             "held (`account`) until\nsomebody changes the configuration and "
+             "releases it. `pointsman doctor` names\neach place where work of "
+             "others runs as the owner.\n"
+             "\nRoot does not run the jobs of a base that belongs to another "
+             "account (77): use\n`sudo -u OWNER pointsman serve`.\n\n"
+             "People without an account use `pointsman shell` over ssh, with "
+             "a key each;\n[access] gives them roles as person:NAME.\n\nA "
+             "process of a job acts "
+             "as the account that submitted the job (for a\nschedule: that "
+             "added it), with the lesser role of that account and its own.\nIt "
+             "can neither approve change sets nor change settings.\n");
 }
 
 static const struct {

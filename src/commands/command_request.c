@@ -210,6 +210,9 @@ static struct store_batch *batch_of(struct api_call *call, size_t answers) {
         arena_alloc(&call->arena, answers * sizeof *admission->answers);
     call->state = admission;
     store_batch_actor(batch, api_now(call), api_actor(call));
+    /* Where most submissions come from is of no interest, and costs space. */
+    if (call->request.actor.place == ACCESS_IN_JOB)
+        store_batch_from(batch, api_from(call, &call->arena));
     return batch;
 }
 

@@ -136,6 +136,23 @@ static bool owns(const struct access_actor *actor,
            span_equal(access_actor_person_of(owner->actor), actor->person);
 }
 
+/* Whatever the caller submits belongs to the account that submitted the job. A
+ * job that runs as another account could otherwise submit work in that name,
+ * and its submitter could then approve the work as a second person. */
+void access_actor_in_job(struct access_actor *caller,
+                         const struct access_actor *submitter,
+                         struct span job) {
+    enum access_role most = submitter ? submitter->role : ACCESS_VIEWER;
+    caller->place = ACCESS_IN_JOB;
+    caller->job = job;
+    if (submitter) {
+        caller->uid = submitter->uid;
+        caller->person = submitter->person;
+    }
+    if (caller->role > most)
+        caller->role = most;
+}
+
 /* ---- the decision -------------------------------------------------------- */
 
 bool access_needs_groups(const struct access_rules *rules) {
@@ -162,11 +179,21 @@ static void holders_add(const struct access_rules *rules, enum access_role role,
     }
 }
 
+/* "uid 7", "person ann", or "job 'j1' of uid 7" */
 static void actor_describe(const struct access_actor *actor, struct text *out) {
+    if (actor->place == ACCESS_IN_JOB && actor->job.len == 0) {
+        text_addf(out, "a job that is not known, running as uid %u",
+                  (unsigned)actor->account);
+        return;
+    }
+    if (actor->place == ACCESS_IN_JOB)
+        text_addf(out, "job '%.*s' of ", (int)actor->job.len, actor->job.p);
     if (actor->person.len > 0)
         text_addf(out, "person %.*s", (int)actor->person.len, actor->person.p);
     else
         text_addf(out, "uid %u", (unsigned)actor->uid);
+    if (actor->place == ACCESS_IN_JOB && actor->account != actor->uid)
+        text_addf(out, " (running as uid %u)", (unsigned)actor->account);
 }
 
 static bool refuse(const struct access_rules *rules,
@@ -199,6 +226,23 @@ static bool refuse(const struct access_rules *rules,
                    text_string(&holders));
 }
 
+static bool refuse_job(const struct access_actor *actor, const char *what,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text who = TEXT_INIT;
+    if (actor->place == ACCESS_UNCLEAR)
+        return err_set(err, ERR_DENIED,
+                       "jobs may not %s, and the server cannot examine this "
+                       "process to see whether it belongs to a job: use a "
+                       "process that runs on the server's machine, outside of "
+                       "containers, and that does not exit before the answer",
+                       what);
+    actor_describe(actor, &who);
+    return err_set(err, ERR_DENIED,
+                   "jobs may not %s, and this process belongs to %s: use a "
+                   "shell that was not started by a job",
+                   what, text_string(&who));
+}
+
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
                    const struct access_owner *owner, struct err *err) {
@@ -207,6 +251,9 @@ bool access_allows(const struct access_rules *rules,
     enum access_role needed = is_others ? need.others : need.role;
 
     assert(need.role <= need.others && need.others < ACCESS_ROLES);
+    if (need.reserved != NULL && actor->is_known &&
+        actor->place != ACCESS_OUTSIDE)
+        return refuse_job(actor, need.reserved, err);
     return needed == ACCESS_NOBODY ||
            (actor->is_known && actor->role >= needed) ||
            refuse(rules, actor, needed, is_others && actor->role >= need.role,

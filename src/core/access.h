@@ -27,14 +27,18 @@ enum access_role {
  * it is. */
 struct access_need {
     enum access_role role, others;
+    const char *reserved; /* what only people may do, and no process of a job:
+                           "approve change sets"; NULL: jobs may do it too */
 };
 /* clang-format off */
-#define ACCESS_NEED_NOBODY    {ACCESS_NOBODY, ACCESS_NOBODY}
-#define ACCESS_NEED_VIEWER    {ACCESS_VIEWER, ACCESS_VIEWER}
-#define ACCESS_NEED_SUBMITTER {ACCESS_SUBMITTER, ACCESS_SUBMITTER}
-#define ACCESS_NEED_OWN_JOB   {ACCESS_SUBMITTER, ACCESS_OPERATOR}
-#define ACCESS_NEED_OPERATOR  {ACCESS_OPERATOR, ACCESS_OPERATOR}
-#define ACCESS_NEED_ADMIN     {ACCESS_ADMIN, ACCESS_ADMIN}
+#define ACCESS_NEED_NOBODY    {ACCESS_NOBODY, ACCESS_NOBODY, NULL}
+#define ACCESS_NEED_VIEWER    {ACCESS_VIEWER, ACCESS_VIEWER, NULL}
+#define ACCESS_NEED_SUBMITTER {ACCESS_SUBMITTER, ACCESS_SUBMITTER, NULL}
+#define ACCESS_NEED_OWN_JOB   {ACCESS_SUBMITTER, ACCESS_OPERATOR, NULL}
+#define ACCESS_NEED_APPROVER  {ACCESS_SUBMITTER, ACCESS_SUBMITTER, "approve change sets"}
+#define ACCESS_NEED_OPERATOR  {ACCESS_OPERATOR, ACCESS_OPERATOR, NULL}
+#define ACCESS_NEED_SETTER    {ACCESS_ADMIN, ACCESS_ADMIN, "change settings"}
+#define ACCESS_NEED_ADMIN     {ACCESS_ADMIN, ACCESS_ADMIN, NULL}
 /* clang-format on */
 
 /* A role given to an account, to the members of a group, to a person without an
@@ -70,14 +74,24 @@ struct access_rules {
 #define ACCESS_PERSON_UID (UINT32_MAX - 1)
 enum { ACCESS_PERSON_BYTES = 64 };
 
+/* Whether the process of the caller belongs to a job of this base. */
+enum access_place {
+    ACCESS_OUTSIDE,
+    ACCESS_IN_JOB,
+    ACCESS_UNCLEAR /* the process cannot be examined */
+};
+
+/* In a job, uid and person are those of its submitter. */
 struct access_actor {
     uint32_t uid; /* ACCESS_PERSON_UID for a person */
     enum access_role role;
     bool is_known;      /* false: the caller came over TCP and is anonymous */
     struct span person; /* "ann"; empty: the account acts for itself */
-    uint32_t account;   /* under which the person came */
+    uint32_t account;   /* of the process */
     bool is_refused;    /* names a person without being allowed to, or is the
                            shell account and names none */
+    enum access_place place;
+    struct span job; /* id; empty: none, or it is not known which */
 };
 
 /* Whose job it is. */
@@ -112,12 +126,17 @@ struct span access_actor_name(struct span actor);
 /* "ann" of "person:ann/uid:1005" and of "person:ann"; empty: no person. */
 struct span access_actor_person_of(struct span actor);
 
+/* Makes the caller act for the job that its process belongs to: as the account
+ * that submitted the job, with the lesser role of the two. `submitter` NULL:
+ * the job is not known, so the caller may only read. */
+void access_actor_in_job(struct access_actor *caller,
+                         const struct access_actor *submitter, struct span job);
 /* True if a role is given to a group: the groups of an account matter. */
 bool access_needs_groups(const struct access_rules *rules);
 
 /* True if this actor may do this to the job of `owner`. NULL: no particular
  * job, so the lower role of `need` suffices. Otherwise ERR_DENIED, which names
- * the missing role and who has it. */
+ * the missing role and who has it, or says that no job may do this. */
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
                    const struct access_owner *owner, struct err *err);

@@ -19,8 +19,7 @@ static bool open_local(struct http *http, const struct http_options *options,
     struct http_server_options local = {
         .loop = options->loop,
         .api = options->api,
-        .local = true,
-        .access = &base->access,
+        .base = base,
     };
 
     if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET, 0666, &local.fd,

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "lib/list.h"
-#include "os/sock.h"
+#include "http/http_caller.h"
 #include "http/mhd.h"
 
 enum {
@@ -42,11 +42,12 @@ struct http_server {
     uv_poll_t poll;
     uv_timer_t timer;
     uv_prepare_t prepare;
-    unsigned handles; /* open handles, including the watches of exchanges */
-    unsigned callers; /* connected when libmicrohttpd was last run */
-    bool due;         /* libmicrohttpd has something to do */
+    unsigned handles;   /* open handles, including the watches of exchanges */
+    unsigned connected; /* when libmicrohttpd was last run */
+    bool due;           /* libmicrohttpd has something to do */
     bool closing;
     struct list exchanges;
+    struct http_callers callers;
     void (*closed)(void *ctx);
     void *ctx;
 };
@@ -63,6 +64,12 @@ struct exchange {
     bool gone;        /* the caller hung up */
     uv_poll_t *watch; /* of the caller's hanging up; NULL: none */
 };
+
+static int fd_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
+}
 
 /* ---- the caller hangs up ------------------------------------------------- */
 
@@ -114,11 +121,9 @@ static void exchange_suspend(struct exchange *exchange) {
     exchange->suspended = true;
     if (!api_call_is_long(exchange->call))
         return;
-    const union MHD_ConnectionInfo *info = mhd.get_connection_info(
-        exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     uv_poll_t *watch = mem_alloc(sizeof *watch);
-    if (info == NULL ||
-        uv_poll_init(server->options.loop, watch, info->connect_fd) != 0) {
+    if (uv_poll_init(server->options.loop, watch,
+                     fd_of(exchange->connection)) != 0) {
         free(watch);
         return;
     }
@@ -204,26 +209,21 @@ static bool method_of(const char *word, enum api_method *ret_method) {
     return false;
 }
 
-static struct access_actor actor_of(const struct exchange *exchange) {
-    const struct http_server_options *options = &exchange->server->options;
-    struct access_actor nobody = {0};
-    struct sock_peer peer;
+static struct http_caller *caller_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
 
-    if (!options->local)
-        return nobody;
-    const union MHD_ConnectionInfo *info = mhd.get_connection_info(
-        exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info == NULL || !sock_peer(info->connect_fd, &peer, NULL))
-        return nobody;
-    const char *person = mhd.lookup_connection_value(
-        exchange->connection, MHD_HEADER_KIND, API_PERSON_FIELD);
-    if (person != NULL)
-        return access_actor_person(options->access, peer.uid, span_of(person));
-    uint32_t groups[SOCK_PEER_GROUPS];
-    size_t count = 0;
-    if (access_needs_groups(options->access))
-        count = sock_peer_groups(info->connect_fd, groups);
-    return access_actor_make(options->access, peer.uid, groups, count);
+static void on_connection(void *ctx, struct MHD_Connection *connection,
+                          void **caller,
+                          enum MHD_ConnectionNotificationCode what) {
+    struct http_server *server = ctx;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *caller = http_caller_new(&server->callers, fd_of(connection));
+    else
+        http_caller_free(&server->callers, *caller);
 }
 
 static enum MHD_Result refuse_method(struct MHD_Connection *connection) {
@@ -254,10 +254,15 @@ static void exchange_open(struct exchange *exchange, enum api_method method) {
                                                    "Last-Event-ID");
     const char *key = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
                                                   "Idempotency-Key");
+    const char *person = mhd.lookup_connection_value(
+        connection, MHD_HEADER_KIND, API_PERSON_FIELD);
     struct api_request request = {
         .method = method,
         .uri = text_span(&exchange->uri),
-        .actor = actor_of(exchange),
+        .actor =
+            http_caller_actor(&exchange->server->callers, caller_of(connection),
+                              fd_of(connection), person),
+        .from = SPAN("socket"),
         .wants_sse =
             accept != NULL && strstr(accept, "text/event-stream") != NULL,
         .last_event_id = span_of(last),
@@ -277,6 +282,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection,
 
     (void)ctx, (void)url, (void)version;
     if (exchange->call == NULL) {
+        if (http_caller_is_refused(caller_of(connection)))
+            return MHD_NO;
         bool head = strcmp(method_word, MHD_HTTP_METHOD_HEAD) == 0;
         if (!head && !method_of(method_word, &method))
             return refuse_method(connection);
@@ -331,8 +338,8 @@ static void run_library(struct http_server *server) {
     unsigned now =
         mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
             ->num_connections;
-    server->due = server->due || now < server->callers;
-    server->callers = now;
+    server->due = server->due || now < server->connected;
+    server->connected = now;
 }
 
 /* Before the loop waits: handles what has come up, and sets the timer for
@@ -407,17 +414,20 @@ static bool daemon_start(struct http_server *server, struct err *err) {
     unsigned flags =
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     /* Both ends have the same clock. */
-    if (options->local)
+    if (options->base != NULL)
         flags |= MHD_USE_SUPPRESS_DATE_NO_CLOCK;
+    unsigned most =
+        options->connections != 0 ? options->connections : connections_most();
+    server->callers = (struct http_callers){
+        .api = options->api, .base = options->base, .most = most};
     server->daemon = mhd.start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER,
         say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, options->fd,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, server,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_BYTES,
-        MHD_OPTION_CONNECTION_LIMIT,
-        options->connections != 0 ? options->connections : connections_most(),
-        MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+        MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_CONNECTION_TIMEOUT,
         options->idle_s != 0 ? options->idle_s : (unsigned)HTTP_IDLE_S,
         MHD_OPTION_END);
     if (server->daemon != NULL)
@@ -454,6 +464,7 @@ static void handle_closed(struct http_server *server) {
         return;
     if (server->closed != NULL)
         server->closed(server->ctx);
+    map_clear(&server->callers.counts);
     free(server);
 }
 

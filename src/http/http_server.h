@@ -15,19 +15,20 @@
 
 #include "lib/err.h"
 #include "api/api.h"
+#include "base/base.h"
 
 struct http_server;
 
 struct http_server_options {
     uv_loop_t *loop;
     struct api *api;
-    int fd;     /* listening, non-blocking; the server takes
-                   ownership */
-    bool local; /* a unix socket: peers are known */
-    const struct access_rules *access; /* of the base, for a unix socket */
-    unsigned connections; /* limit; 0 = as many as descriptors allow, up to
-                             4000; the soft limit is raised for it */
-    unsigned idle_s;      /* an idle connection is closed after this; 0 = 60 */
+    int fd;                  /* listening, non-blocking; the server takes
+                                ownership */
+    const struct base *base; /* of a unix socket, whose peers are known; NULL:
+                                TCP */
+    unsigned connections;    /* limit; 0 = as many as descriptors allow, up to
+                                4000; the soft limit is raised for it */
+    unsigned idle_s; /* an idle connection is closed after this; 0 = 60 */
 };
 
 /* Serves the API on that descriptor from the loop of the options. If it fails,

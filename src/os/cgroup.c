@@ -67,21 +67,30 @@ void cgroup_controllers_format(unsigned bits, char ret[32]) {
         strcpy(ret, "none");
 }
 
-bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
-    char point[PATH_MAX], line[PATH_MAX];
-    if (!find_mount(point))
-        return err_set(err, ERR_CANNOT, "cgroup v2 is not mounted");
-    FILE *f = fopen("/proc/self/cgroup", "re");
+/* The cgroup v2 of a process, relative to the mount; empty: it is in none.
+ * False: cannot be read. */
+static bool read_own(const char *file, char ret_path[PATH_MAX]) {
+    char line[PATH_MAX] = "";
+    FILE *f = fopen(file, "re");
     if (f == NULL)
-        return err_errno(err, errno, "cannot read '/proc/self/cgroup'");
+        return false;
     bool found = false;
     while (!found && fgets(line, sizeof line, f) != NULL)
         found = strncmp(line, "0::/", 4) == 0;
     fclose(f);
-    if (!found)
-        return err_set(err, ERR_CANNOT, "this process is in no cgroup v2");
     line[strcspn(line, "\n")] = '\0';
-    char *own = line + 3;
+    strcpy(ret_path, found ? line + 3 : "");
+    return true;
+}
+
+bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
+    char point[PATH_MAX], path[PATH_MAX], *own = path;
+    if (!find_mount(point))
+        return err_set(err, ERR_CANNOT, "cgroup v2 is not mounted");
+    if (!read_own("/proc/self/cgroup", path))
+        return err_errno(err, errno, "cannot read '/proc/self/cgroup'");
+    if (own[0] == '\0')
+        return err_set(err, ERR_CANNOT, "this process is in no cgroup v2");
     size_t len = strlen(own), behind = strlen("/" ROOM);
     if (len >= behind && strcmp(own + len - behind, "/" ROOM) == 0)
         own[len - behind] = '\0';
@@ -90,6 +99,23 @@ bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
     if (snprintf(ret_path, PATH_MAX, "%s%s", point, own) >= PATH_MAX)
         return err_set(err, ERR_CANNOT, "the path of the cgroup is too long");
     return true;
+}
+
+/* "pointsman.DEV-INO." */
+static void prefix_of(const struct stat *base, char ret_prefix[80]) {
+    snprintf(ret_prefix, 80, "pointsman.%llx-%llx.",
+             (unsigned long long)base->st_dev,
+             (unsigned long long)base->st_ino);
+}
+
+enum cgroup_member cgroup_member(pid_t pid, const struct stat *base,
+                                 char ret_path[PATH_MAX]) {
+    char file[64], part[81] = "/";
+    snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
+    if (!read_own(file, ret_path))
+        return CGROUP_UNREADABLE;
+    prefix_of(base, part + 1);
+    return strstr(ret_path, part) != NULL ? CGROUP_OF_BASE : CGROUP_OTHER;
 }
 
 static bool is_populated(int events_fd) {
@@ -317,9 +343,7 @@ bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
                       struct err *err) {
     char prefix[80];
     *tree = (struct cgroup_tree){.root_fd = -1, .dir_fd = -1};
-    snprintf(prefix, sizeof prefix, "pointsman.%llx-%llx.",
-             (unsigned long long)base->st_dev,
-             (unsigned long long)base->st_ino);
+    prefix_of(base, prefix);
     snprintf(tree->name, sizeof tree->name, "%s%s.%d.%llu", prefix, role,
              (int)getpid(), process_start(getpid()));
     if (snprintf(tree->path, sizeof tree->path, "%s/%s", root, tree->name) >=

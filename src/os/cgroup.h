@@ -32,6 +32,16 @@ void cgroup_controllers_format(unsigned controllers, char ret[32]);
  * made room there. */
 bool cgroup_find(char ret_path[PATH_MAX], struct err *err);
 
+/* Whether a process is in a tree of this base, of whatever life and role, and
+ * its cgroup, which is the same for all processes of one task. */
+enum cgroup_member {
+    CGROUP_OTHER,
+    CGROUP_OF_BASE,
+    CGROUP_UNREADABLE /* /proc does not show it */
+};
+enum cgroup_member cgroup_member(pid_t pid, const struct stat *base,
+                                 char ret_path[PATH_MAX]);
+
 struct cgroup_leaf {
     struct cgroup_leaf *next; /* in the list of free leaves */
     int dir_fd;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 enum { STEP_MS = 2 };
 
-enum { STAT_BYTES = 1024, START_FIELD = 22 };
+enum { STAT_BYTES = 1024, START_FIELD = 22, CLIMBS = 10 };
 
 /* Skips `count` fields from p on. NULL: there are fewer. */
 static const char *fields_on(const char *p, int count) {
@@ -66,6 +67,11 @@ bool process_lives(pid_t pid, unsigned long long start) {
            number_at(fields_on(state, START_FIELD - 3)) == start;
 }
 
+bool process_has_ended(int pidfd) {
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    return poll(&ended, 1, 0) != 0;
+}
+
 unsigned long long process_resident_kib(pid_t pid) {
     return stat_field(pid, 24) * (unsigned long long)sysconf(_SC_PAGESIZE) /
            1024;
@@ -84,6 +90,52 @@ void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
 
 static pid_t process_parent(pid_t pid) {
     return (pid_t)stat_field(pid, 4);
+}
+
+struct parentage {
+    pid_t parent;
+    unsigned long long start; /* 0: no such process */
+};
+
+static struct parentage parentage_of(pid_t pid) {
+    char stat[STAT_BYTES];
+    const char *state = stat_read(pid, stat);
+    return (struct parentage){.parent = (pid_t)number_at(fields_on(state, 1)),
+                              .start =
+                                  number_at(fields_on(state, START_FIELD - 3))};
+}
+
+/* A parent may end at any time, and its pid may be used again. If the child
+ * still has the same parent afterwards, the pid meant that parent throughout,
+ * so the grandparent that was read in between is the true one. */
+static enum process_descent climb(pid_t pid, pid_t ancestor, pid_t *ret_child) {
+    struct parentage own = parentage_of(pid);
+    while (own.start != 0 && own.parent != 0) {
+        if (own.parent == ancestor) {
+            *ret_child = pid;
+            return PROCESS_DESCENDANT;
+        }
+        struct parentage above = parentage_of(own.parent);
+        struct parentage again = parentage_of(pid);
+        if (again.start != own.start)
+            return PROCESS_UNREADABLE;
+        if (again.parent == own.parent) {
+            pid = own.parent;
+            own = above;
+        } else { /* adopted: its parent has ended */
+            own = again;
+        }
+    }
+    return own.start != 0 ? PROCESS_UNRELATED : PROCESS_UNREADABLE;
+}
+
+/* If a process on the way ends, its children are adopted: begin again. */
+enum process_descent process_descent(pid_t pid, pid_t ancestor,
+                                     pid_t *ret_child) {
+    enum process_descent found = PROCESS_UNREADABLE;
+    for (int round = 0; found == PROCESS_UNREADABLE && round < CLIMBS; round++)
+        found = climb(pid, ancestor, ret_child);
+    return found;
 }
 
 /* The pidfd is opened first: it always refers to the same process. */

@@ -13,6 +13,20 @@ unsigned long long process_start(pid_t pid);
 /* True if the process that started then still exists and is not a zombie. */
 bool process_lives(pid_t pid, unsigned long long start);
 
+/* Whether a process descends from another one that lives and adopts orphans
+ * (PR_SET_CHILD_SUBREAPER), so that descendants never leave its tree.
+ * *ret_child is the child of `ancestor` through which it descends. */
+enum process_descent {
+    PROCESS_UNRELATED,
+    PROCESS_DESCENDANT,
+    PROCESS_UNREADABLE /* /proc does not show it, or not any more */
+};
+enum process_descent process_descent(pid_t pid, pid_t ancestor,
+                                     pid_t *ret_child);
+
+/* True if the process of a pidfd has ended. */
+bool process_has_ended(int pidfd);
+
 /* The resident memory of the process; 0 if it has ended. */
 unsigned long long process_resident_kib(pid_t pid);
 

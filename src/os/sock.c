@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -94,6 +95,24 @@ bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err) {
         return err_errno(err, errno, "cannot determine the peer of the socket");
     *ret_peer = (struct sock_peer){cred.pid, cred.uid, cred.gid};
     return true;
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Before Linux 6.5 the pid is all there is: if the peer has ended since it
+ * connected, another process may have its pid. */
+int sock_peer_process(int fd, const struct sock_peer *peer) {
+    int pidfd;
+    socklen_t len = sizeof(pidfd);
+    if (peer->pid <= 0)
+        return -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
+        return pidfd;
+    if (errno != ENOPROTOOPT)
+        return -1;
+    return (int)syscall(SYS_pidfd_open, peer->pid, 0);
 }
 
 size_t sock_peer_groups(int fd, uint32_t ret_groups[SOCK_PEER_GROUPS]) {

@@ -24,6 +24,9 @@ struct sock_peer {
     gid_t gid;
 };
 bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err);
+/* A pidfd of the process that connected; -1: it has ended, or is not in a pid
+ * namespace that this process sees. */
+int sock_peer_process(int fd, const struct sock_peer *peer);
 /* The groups that the peer's process had when it connected, its own and the
  * additional ones; with too many, only its own. Returns their number. */
 enum { SOCK_PEER_GROUPS = 1024 };

@@ -278,13 +278,6 @@ static bool find_row(struct api_call *call, struct schedule_row *ret_row) {
 
 /* ---- actions ------------------------------------------------------------- */
 
-static struct store_batch *batch_of(struct api_call *call) {
-    struct store_batch *batch = store_batch_new(call->api->options.store);
-
-    store_batch_actor(batch, api_now(call), api_actor(call));
-    return batch;
-}
-
 static const char *refusal_of(enum store_result result) {
     if (result == STORE_UNKNOWN)
         return "the schedule was removed meanwhile";
@@ -361,7 +354,7 @@ static void set_paused(struct api_call *call, bool paused) {
             return;
         schedule_begin(&spec, wall_s(api_now(call)), &high_s, &offset_s);
     }
-    struct store_batch *batch = batch_of(call);
+    struct store_batch *batch = api_batch(call);
     schedule_row_pause(batch, row.name, paused, high_s, offset_s);
     submit(call, batch);
 }
@@ -379,7 +372,7 @@ void schedule_request_remove(struct api_call *call) {
 
     if (!find_row(call, &row) || of_config(call, &row, "defined"))
         return;
-    struct store_batch *batch = batch_of(call);
+    struct store_batch *batch = api_batch(call);
     schedule_row_remove(batch, row.name);
     submit(call, batch);
 }
@@ -422,7 +415,7 @@ void schedule_request_run(struct api_call *call) {
 
     if (!find_row(call, &row))
         return;
-    struct store_batch *batch = batch_of(call);
+    struct store_batch *batch = api_batch(call);
     store_batch_atomic(batch);
     if (!add_run(call, batch, &row, &job, &id, &err)) {
         store_batch_free(batch);
@@ -523,7 +516,7 @@ void schedule_request_put(struct api_call *call) {
     if (found)
         mode = mode_of(call, &old, &spec);
     schedule_begin(&spec, since_s, &row.high_s, &row.offset_s);
-    struct store_batch *batch = batch_of(call);
+    struct store_batch *batch = api_batch(call);
     schedule_row_set(batch, &row, mode);
     submit(call, batch);
 }

@@ -140,6 +140,20 @@ static void hook_usage(void *ctx, uint64_t num, struct run_usage *ret_usage) {
     worker_usage(roles->host.worker, num, ret_usage);
 }
 
+static enum access_place hook_place(void *ctx, pid_t pid, struct arena *arena,
+                                    uint64_t **ret_nums, size_t *ret_count) {
+    struct roles *roles = ctx;
+    switch (worker_find(roles->host.worker, pid, arena, ret_nums, ret_count)) {
+    case WORKER_OUTSIDE:
+        return ACCESS_OUTSIDE;
+    case WORKER_INSIDE:
+        return ACCESS_IN_JOB;
+    case WORKER_UNREADABLE:
+        break;
+    }
+    return ACCESS_UNCLEAR;
+}
+
 static void hook_metrics(void *ctx, struct text *out) {
     struct roles *roles = ctx;
     for (size_t i = 0; i < roles->engine_count; i++)
@@ -291,6 +305,7 @@ static void set_hooks(struct roles *roles) {
         .checker = roles->host.checker,
         .why = role_is_here(&roles->host, &exec_role) ? hook_why : NULL,
         .usage = roles->host.worker ? hook_usage : NULL,
+        .place = roles->host.worker ? hook_place : NULL,
         .trigger = hook_trigger,
         .ready = hook_ready,
         .metrics = hook_metrics,

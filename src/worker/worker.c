@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "lib/list.h"
 #include "lib/log.h"
 #include "lib/map.h"
+#include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/process.h"
 #include "worker/log_packer.h"
 #include "scheduler/attempt_start.h"
 #include "worker/task_start.h"
@@ -21,6 +24,8 @@ enum { TRACE_MS = 100, HEARD_MS = 1000 };
 struct running {
     struct list link;
     uint64_t handle, num;
+    pid_t pid;        /* of its first process; 0: not reported yet; -1:
+                         it has ended */
     int64_t grace_ms; /* between TERM and KILL, see os/guard.h */
     char *node;       /* NULL: not part of an array */
     char *progress;   /* newest line, or NULL */
@@ -103,10 +108,10 @@ static void on_later(uv_async_t *async) {
 static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
     struct worker *worker = ctx;
     struct running *running = map_get(&worker->by_handle, handle_key(&id));
-    (void)pid;
     if (!running)
         return;
     running->started = at;
+    running->pid = pid;
     worker->options.lasting(worker->options.ctx, id);
 }
 
@@ -214,6 +219,7 @@ static void on_ended(void *ctx, const struct guard_end *from) {
                     " are still alive after its end",
                     running->num);
     bool locked = running->locked;
+    running->pid = -1;
     if (!locked)
         running_free(worker, running);
     worker->options.ended(worker->options.ctx, &end);
@@ -454,6 +460,75 @@ void worker_usage(struct worker *worker, uint64_t num,
         ret_usage->memory_kib += (uint64_t)one->usage.memory_kib;
         ret_usage->procs += (uint64_t)one->usage.procs;
     }
+}
+
+/* ---- whose process is it? ------------------------------------------------ */
+
+struct look {
+    pid_t first; /* the guard's child through which the process descends; 0:
+                    not known */
+    char path[PATH_MAX]; /* its cgroup; empty: without cgroups */
+};
+
+static enum worker_place look_at(const struct worker *worker, pid_t pid,
+                                 struct look *ret_look) {
+    struct stat base;
+    enum process_descent descent;
+    *ret_look = (struct look){0};
+    if (guard_has_cgroup(worker->guard)) {
+        if (fstat(worker->options.base_fd, &base) < 0)
+            return WORKER_UNREADABLE;
+        enum cgroup_member member = cgroup_member(pid, &base, ret_look->path);
+        if (member != CGROUP_OF_BASE)
+            return member == CGROUP_OTHER ? WORKER_OUTSIDE : WORKER_UNREADABLE;
+        (void)process_descent(pid, guard_pid(worker->guard), &ret_look->first);
+        return WORKER_INSIDE;
+    }
+    descent = process_descent(pid, guard_pid(worker->guard), &ret_look->first);
+    return descent == PROCESS_DESCENDANT  ? WORKER_INSIDE
+           : descent == PROCESS_UNRELATED ? WORKER_OUTSIDE
+                                          : WORKER_UNREADABLE;
+}
+
+/* Without the first process of its attempt, an adopted process is known by its
+ * cgroup alone. An attempt whose first process has ended, or is not reported
+ * yet, may have any cgroup. */
+static bool may_belong(const struct worker *worker,
+                       const struct running *running, const struct look *look) {
+    struct stat base;
+    char path[PATH_MAX];
+    if (running->pid < 0)
+        return false;
+    if (running->pid == 0 || look->path[0] == '\0' ||
+        fstat(worker->options.base_fd, &base) < 0)
+        return true;
+    return cgroup_member(running->pid, &base, path) != CGROUP_OF_BASE ||
+           strcmp(path, look->path) == 0;
+}
+
+enum worker_place worker_find(const struct worker *worker, pid_t pid,
+                              struct arena *arena, uint64_t **ret_nums,
+                              size_t *ret_count) {
+    struct look look;
+    size_t all = 0;
+    *ret_count = 0;
+    enum worker_place place = look_at(worker, pid, &look);
+    if (place != WORKER_INSIDE)
+        return place;
+    LIST_EACH (&worker->running, link)
+        all++;
+    *ret_nums = arena_alloc(arena, (all + 1) * sizeof(**ret_nums));
+    LIST_EACH (&worker->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        if (one->pid == look.first && look.first != 0) {
+            (*ret_nums)[0] = one->num;
+            *ret_count = 1;
+            return place;
+        }
+        if (may_belong(worker, one, &look))
+            (*ret_nums)[(*ret_count)++] = one->num;
+    }
+    return place;
 }
 
 static void on_later_closed(uv_handle_t *handle) {

@@ -66,6 +66,18 @@ struct guard *worker_guard(struct worker *worker);
 /* Resource usage of the job's attempts that run here. */
 void worker_usage(struct worker *worker, uint64_t num,
                   struct run_usage *ret_usage);
+/* Whether a process belongs to an attempt: by its cgroup, or without cgroups
+ * because it descends from the guard. *ret_nums, in the arena: the jobs it may
+ * belong to, usually one; none if its attempt has ended. The caller makes sure
+ * that the pid means the same process during the call. */
+enum worker_place {
+    WORKER_OUTSIDE,
+    WORKER_INSIDE,
+    WORKER_UNREADABLE /* /proc does not show the process */
+};
+enum worker_place worker_find(const struct worker *worker, pid_t pid,
+                              struct arena *arena, uint64_t **ret_nums,
+                              size_t *ret_count);
 /* Kills all attempts, ends the guard and calls `closed` from the loop. */
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx);
 

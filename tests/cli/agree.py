@@ -31,7 +31,10 @@ COMMANDS = {
 ROLES = dict(re.findall(
     r'^COMMAND\((\w+), "[^"]+", \w+, \w+, (\w+),', TABLE, re.M))
 ROLE_TEXT = {"NOBODY": "", "VIEWER": "",
-             "OWN_JOB": "Required role: submitter; operator for jobs of others "}
+             "OWN_JOB": "Required role: submitter; operator for jobs of others ",
+             "APPROVER":
+                 "Required role: submitter; jobs may not approve change sets ",
+             "SETTER": "Required role: admin; jobs may not change settings "}
 SUBMITS = re.findall(r"^JOB_OPTIONS\((\w+)\)", TABLE, re.M)
 OPTIONS = [(key, option) for row, option in
            re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)

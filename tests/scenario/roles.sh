@@ -45,17 +45,26 @@ never() {
     if "$@" 2>/dev/null; then wrong "'$*' succeeded"; fi
 }
 
-# shared LINE...: a base of `owner` with these lines in [access], and its server
+# shared LINE...: a base of $serving (default: owner) with these lines in
+# [access], and its server
 shared() {
     chmod 711 "$here"
     mkdir base
-    chown owner base
-    as owner pointsman -q init base
+    chown "${serving:-owner}" base
+    as "${serving:-owner}" pointsman -q init base
     {
         echo '[access]'
         printf '%s\n' "$@"
     } >>base/pointsman.conf
-    serve_as owner
+    serve_as "${serving:-owner}"
+}
+
+# reload: lets the server read the configuration again
+reload() {
+    reloads=$(grep -c reloaded serve.err || :)
+    kill -HUP "$server"
+    within sh -c 'until [ "$(grep -c reloaded serve.err)" -gt "$0" ]; do :; done' \
+        "$reloads"
 }
 
 # serve_as ACCOUNT: starts the server as that account
@@ -131,8 +140,7 @@ changed() {
     shared 'viewer = vic'
     ends 77 as alice pointsman list
     sed -i 's/^viewer = vic/viewer = alice/' base/pointsman.conf
-    kill -HUP "$server"
-    within sh -c 'until grep -q reloaded serve.err; do :; done'
+    reload
     as alice pointsman list
     ends 77 as vic pointsman list
     echo 'operator = nobody-here' >>base/pointsman.conf
@@ -249,13 +257,6 @@ scenario 'a base that a group shared is closed, and its members keep their role'
     migrated
 
 # ---- under which account work runs -------------------------------------------
-
-# reload: the server reads the configuration again
-reload() {
-    reloads=$((${reloads:-0} + 1))
-    kill -HUP "$server"
-    within sh -c "until [ \$(grep -c reloaded serve.err) -ge $reloads ]; do :; done"
-}
 
 # access LINE...: the section [access] from now on
 access() {
@@ -512,5 +513,117 @@ foreign_base() {
     same user "$(pointsman logs two)" owner
 }
 scenario 'root does not run the jobs of a base of somebody else' foreign_base
+
+# in_job ACCOUNT COMMAND...: runs the command as a job of that account
+in_job() {
+    in_job_account=$1
+    shift
+    as "$in_job_account" pointsman run --env POINTSMAN_BASE -- "$@"
+}
+
+# Whatever the account of the task may do: its job may not.
+barred() {
+    serving=$1
+    shared 'submitter = alice, bob' 'commands-as-owner = yes'
+    as bob pointsman submit --id his --hold -- true
+    as $serving pointsman submit --id ours --hold -- true
+    ends 77 in_job $serving pointsman set queue.concurrency 3
+    says 'jobs may not change settings, and this process belongs to job' err
+    ends 77 in_job $serving pointsman approve none
+    says 'jobs may not approve change sets' err
+    # A process that has left its group and its parents.
+    mkfifo -m 666 result
+    # shellcheck disable=SC2016
+    ends 77 in_job $serving sh -c 'setsid -f sh -c \
+        "pointsman set queue.concurrency 3; echo \$? >result"
+        read -r result <result; exit "$result"'
+    says 'jobs may not change settings' err
+    as $serving pointsman settings --json >settings
+    says '"name":"queue.concurrency","value":"4"' settings
+    # Everything else is as before.
+    in_job $serving pointsman submit --id child -- true
+    in_job $serving pointsman cancel his
+    as $serving pointsman history --json his >history
+    says '"from":"job ' history
+    # Who submitted the job matters, and not only the account of the process.
+    as bob pointsman submit --id other --hold -- true
+    ends 77 in_job alice pointsman cancel other
+    says "of uid 70004" err
+    says 'has the role submitter' err
+    in_job alice pointsman submit --id hers -- true
+    as alice pointsman history --json hers >history
+    says '"actor":"uid:70004"' history
+    as $serving pointsman history ours >history
+    says_not ' from ' history
+}
+scenario 'a job may not change settings (server of root)' barred root
+scenario 'a job may not change settings (server of an account)' barred owner
+
+# A process of which the server sees nothing may belong to a job.
+unclear() {
+    shared 'submitter = alice' 'admin = ada'
+    mount -t proc -o hidepid=2 proc /proc || skip '/proc cannot be mounted'
+    found=0
+    hidden || found=$?
+    umount /proc
+    return $found
+}
+hidden() {
+    never as owner test -e /proc/1/stat || return 1
+    ends 77 as ada pointsman set queue.concurrency 3 || return 1
+    says 'the server cannot examine this process' err || return 1
+    as owner pointsman set queue.concurrency 3 || return 1
+    as alice pointsman list || return 1
+    ends 1 as owner pointsman doctor || return 1
+    says 'hides the processes of other accounts' out
+}
+scenario 'a process that the server cannot examine counts as one of a job' \
+    unclear
+
+# hold_connections UID N: keeps N connections that ask nothing, then lets them go
+hold_connections() {
+    python3 -c '
+import os, socket, sys
+os.setuid(int(sys.argv[1]))
+held = [socket.socket(socket.AF_UNIX) for _ in range(int(sys.argv[2]))]
+ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+for one in held:
+    one.connect("base/ctrl/sock")
+    one.send(ask)
+    assert b" 200 " in one.recv(4096)
+print("ready", file=open("ready", "w"))
+open("go").read()
+for one in held:
+    one.shutdown(socket.SHUT_WR)
+    while one.recv(4096):
+        pass
+print("gone", file=open("ready", "w"))
+' "$1" "$2"
+}
+
+limited() {
+    shared 'submitter = alice, bob'
+    mkdir -p base/conf.d
+    printf '[serve]\nconnections-per-account = 3\n' >base/conf.d/limit.conf
+    reload
+    mkfifo -m 666 ready go
+    hold_connections 70004 3 &
+    started="$started $!"
+    read -r _ <ready
+    ends 75 as alice pointsman list
+    says 'uid 70004 has 3 connections to the server' err
+    says 'serve.connections-per-account' err
+    as bob pointsman list
+    as owner pointsman list
+    echo >go
+    read -r _ <ready
+    as alice pointsman list
+    # The owner has no limit.
+    hold_connections 70001 9 &
+    started="$started $!"
+    read -r _ <ready
+    as bob pointsman list
+}
+scenario 'an account cannot use up the connections of a server' limited
 
 finish

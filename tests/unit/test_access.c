@@ -248,6 +248,87 @@ static void names_of_persons_have_a_grammar(void **state) {
     assert_false(access_person_is_valid(text_span(&longest)));
 }
 
+static struct access_actor in_job(enum access_role role,
+                                  enum access_role submitter) {
+    struct access_actor actor = {
+        .uid = MEMBER, .account = MEMBER, .role = role, .is_known = true};
+    struct access_actor cause = {
+        .uid = STRANGER, .role = submitter, .is_known = true};
+    access_actor_in_job(&actor, &cause, SPAN("j1"));
+    return actor;
+}
+
+static void a_process_of_a_job_acts_for_the_submitter(void **state) {
+    static const struct access_need need = ACCESS_NEED_OWN_JOB;
+    static const struct access_owner submitter = {STRANGER, SPAN("uid:3000")},
+                                     account = {MEMBER, SPAN("uid:2000")};
+    struct err err = {0};
+    (void)state;
+    for (unsigned own = 0; own < ACCESS_ROLES; own++)
+        for (unsigned role = 0; role < ACCESS_ROLES; role++) {
+            struct access_actor actor =
+                in_job((enum access_role)own, (enum access_role)role);
+            assert_int_equal(actor.role, own < role ? own : role);
+            assert_int_equal(actor.uid, STRANGER);
+            assert_int_equal(actor.account, MEMBER);
+        }
+    struct access_actor root = in_job(ACCESS_ADMIN, ACCESS_SUBMITTER);
+    assert_true(access_allows(&shared, &root, need, &submitter, NULL));
+    assert_false(access_allows(&shared, &root, need, &account, &err));
+    assert_non_null(strstr(err.text,
+                           "and job 'j1' of uid 3000 (running as uid 2000) has "
+                           "the role submitter"));
+    err_clear(&err);
+}
+
+static void a_process_of_a_job_may_act_for_a_person(void **state) {
+    static const struct access_need need = ACCESS_NEED_OWN_JOB;
+    static const struct access_owner own = {ACCESS_PERSON_UID,
+                                            SPAN("person:ann/uid:5000")};
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct access_actor ann = access_actor_person(&gate, SHELL, SPAN("ann"));
+    struct access_actor actor = access_actor_make(&gate, OWNER, NULL, 0);
+    (void)state;
+    access_actor_in_job(&actor, &ann, SPAN("j1"));
+    assert_int_equal(actor.role, ACCESS_SUBMITTER);
+    assert_true(access_allows(&gate, &actor, need, &own, NULL));
+    access_actor_format(&actor, &text);
+    assert_string_equal(text_string(&text), "person:ann/uid:1000");
+}
+
+static void a_process_of_an_unknown_job_may_only_read(void **state) {
+    (void)state;
+    struct access_actor actor = access_actor_make(&alone, OWNER, NULL, 0);
+    access_actor_in_job(&actor, NULL, (struct span){0});
+    assert_true(access_allows(&alone, &actor, needs[1], NULL, NULL));
+    assert_false(access_allows(&alone, &actor, needs[2], NULL, NULL));
+}
+
+static void jobs_neither_approve_nor_change_settings(void **state) {
+    static const struct access_need reserved[] = {ACCESS_NEED_APPROVER,
+                                                  ACCESS_NEED_SETTER};
+    (void)state;
+    for (unsigned n = 0; n < COUNT(reserved); n++) {
+        struct err err = {0};
+        struct access_actor actor = access_actor_make(&alone, OWNER, NULL, 0);
+        assert_true(access_allows(&alone, &actor, reserved[n], NULL, NULL));
+        actor.place = ACCESS_UNCLEAR;
+        assert_false(access_allows(&alone, &actor, reserved[n], NULL, &err));
+        assert_int_equal(err.kind, ERR_DENIED);
+        assert_non_null(strstr(err.text, "cannot examine this process"));
+        err_clear(&err);
+        assert_true(access_allows(&alone, &actor, needs[5], NULL, NULL));
+        actor = in_job(ACCESS_ADMIN, ACCESS_ADMIN);
+        assert_false(access_allows(&alone, &actor, reserved[n], NULL, &err));
+        assert_int_equal(err.kind, ERR_DENIED);
+        assert_non_null(strstr(err.text, reserved[n].reserved));
+        assert_non_null(
+            strstr(err.text, "this process belongs to job 'j1' of uid 3000"));
+        err_clear(&err);
+        assert_true(access_allows(&alone, &actor, needs[5], NULL, NULL));
+    }
+}
+
 /* The name and the access needed by each command of the command line. */
 static const struct {
     const char *name;
@@ -269,6 +350,15 @@ static void each_command_refuses_each_lesser_role(void **state) {
                 role_may(role, need, &others) != (role >= need.others))
                 fail_msg("%s as %s", commands[c].name, access_role_word(role));
         }
+}
+
+static void approving_and_setting_are_for_people(void **state) {
+    (void)state;
+    for (unsigned c = 0; c < COUNT(commands); c++) {
+        bool is_reserved = strcmp(commands[c].name, "approve") == 0 ||
+                           strcmp(commands[c].name, "set") == 0;
+        assert_int_equal(commands[c].need.reserved != NULL, is_reserved);
+    }
 }
 
 static enum access_role role_of_command(const char *name) {
@@ -303,7 +393,12 @@ int main(void) {
         cmocka_unit_test(persons_do_not_own_the_jobs_of_each_other),
         cmocka_unit_test(an_actor_names_the_person_and_the_account),
         cmocka_unit_test(names_of_persons_have_a_grammar),
+        cmocka_unit_test(a_process_of_a_job_acts_for_the_submitter),
+        cmocka_unit_test(a_process_of_a_job_may_act_for_a_person),
+        cmocka_unit_test(a_process_of_an_unknown_job_may_only_read),
+        cmocka_unit_test(jobs_neither_approve_nor_change_settings),
         cmocka_unit_test(each_command_refuses_each_lesser_role),
+        cmocka_unit_test(approving_and_setting_are_for_people),
         cmocka_unit_test(commands_need_the_documented_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
