@@ -150,6 +150,23 @@ static void setting_done(void *ctx, struct store_batch *batch, bool ok,
     api_poke(call);
 }
 
+/* The value while the registry has none; empty if the files cannot be read. */
+static struct span setting_usual(struct api_call *call, struct span key) {
+    struct config files;
+    struct config_entry entry;
+    struct span usual = {0};
+    size_t cursor = 0;
+
+    if (!base_read_files(call->api->options.base, &files, NULL))
+        return usual;
+    while (config_next(&files, &cursor, &entry))
+        if (strcmp(entry.section, SETTING_SECTION) == 0 &&
+            span_equal(entry.key, key))
+            usual = arena_span(&call->arena, entry.value);
+    config_clear(&files);
+    return usual;
+}
+
 /* Body: the value as written in pointsman.conf; empty: back to the default */
 void api_setting(struct api_call *call) {
     struct err err = {0};
@@ -166,9 +183,9 @@ void api_setting(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    struct store_batch *batch = store_batch_new(call->api->options.store);
-    store_batch_actor(batch, api_now(call), api_actor(call));
+    struct store_batch *batch = api_batch(call);
     store_set(batch, name, value.len > 0 ? value : (struct span){0});
+    store_set_usual(batch, setting_usual(call, key));
     api_hold(call);
     store_submit(batch, setting_done, call);
 }

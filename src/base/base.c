@@ -255,6 +255,15 @@ static bool read_configs(const struct base *base, struct config *config,
     return config_finish(config, err);
 }
 
+bool base_read_files(const struct base *base, struct config *ret_config,
+                     struct err *err) {
+    config_init(ret_config);
+    if (read_configs(base, ret_config, err))
+        return true;
+    config_clear(ret_config);
+    return false;
+}
+
 /* Settings that `set` stored in the registry override the files. A value that
  * is no longer valid (a newer program may have other bounds) is skipped. */
 static bool apply_settings(const struct base *base, struct config *config,
@@ -278,9 +287,9 @@ static bool apply_settings(const struct base *base, struct config *config,
 bool base_reload(struct base *base, struct err *err) {
     struct config fresh;
     bool changed;
-    config_init(&fresh);
-    if (!read_configs(base, &fresh, err) ||
-        !apply_settings(base, &fresh, err)) {
+    if (!base_read_files(base, &fresh, err))
+        return false;
+    if (!apply_settings(base, &fresh, err)) {
         config_clear(&fresh);
         return false;
     }

@@ -152,6 +152,10 @@ void base_close(struct base *base); /* NULL is fine */
 /* Checks whether the directories of states or log/ hold anything. */
 bool base_has_work(int base_fd, bool *ret_any, struct err *err);
 
+/* Reads the files of the configuration, without the settings in the registry.
+ * The caller clears it if this succeeds. */
+bool base_read_files(const struct base *base, struct config *ret_config,
+                     struct err *err);
 /* Reads the configuration again, both files and settings. On an error the
  * previous one stays in use. */
 bool base_reload(struct base *base, struct err *err);

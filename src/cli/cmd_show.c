@@ -417,6 +417,27 @@ int cmd_dependents(struct call *call) {
                                 show_relation);
 }
 
+/* " from job j1", or "": most requests come from people. */
+static const char *event_from(struct span line, struct arena *arena) {
+    struct json_value facts;
+    if (!json_find(line, "facts", &facts))
+        return "";
+    const char *from = call_line_printable(facts.raw, "from", arena);
+    return strcmp(from, "socket") == 0 || strcmp(from, "command line") == 0 ||
+                   from[0] == '\0'
+               ? ""
+               : arena_printf(arena, " from %s", from);
+}
+
+/* " (was 4)", or "" */
+static const char *event_was(struct span line, struct arena *arena) {
+    struct json_value facts;
+    if (!json_find(line, "facts", &facts))
+        return "";
+    const char *was = call_line_printable(facts.raw, "was", arena);
+    return was[0] == '\0' ? "" : arena_printf(arena, " (was %s)", was);
+}
+
 static void show_event(struct span line, struct arena *arena) {
     const char *kind = call_line_text(line, "kind", arena);
     const char *from = call_line_text(line, "from", arena);
@@ -426,15 +447,15 @@ static void show_event(struct span line, struct arena *arena) {
     bool moves = strcmp(kind, "move") == 0;
 
     (void)console_printf(
-        "%s %s %s %s%s%s%s%s%s\n", call_line_text(line, "at", arena),
+        "%s %s %s %s%s%s%s%s%s%s\n", call_line_text(line, "at", arena),
         call_line_text(line, "id", arena),
         moves ? arena_printf(arena, "%s%s%s%s%s", from[0] == '\0' ? "-" : from,
                              " > ", console_colour(state_colour(to)), to,
                              console_colour(CONSOLE_PLAIN))
               : kind,
         reason, reason[0] == '\0' ? "" : " ",
-        call_line_printable(line, "actor", arena),
-        detail[0] == '\0' ? "" : ": ", detail, "");
+        call_line_printable(line, "actor", arena), event_from(line, arena),
+        detail[0] == '\0' ? "" : ": ", detail, event_was(line, arena));
 }
 
 int cmd_history(struct call *call) {

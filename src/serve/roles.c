@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/config_record.h"
 #include "lib/log.h"
 #include "os/clock.h"
 #include "os/fifo.h"
@@ -312,6 +313,15 @@ static void set_hooks(struct roles *roles) {
     };
 }
 
+/* A change that cannot be recorded must not keep the server from working. */
+static void record_config(const struct roles *roles) {
+    struct err err;
+    if (!roles->options.is_host && role_is_here(&roles->host, &exec_role) &&
+        !config_record_update(roles->base, clock_wall(), &err))
+        log_error("changes of the configuration were not recorded: %s",
+                  err.text);
+}
+
 static void wake(void *ctx) {
     roles_wake(ctx);
 }
@@ -340,6 +350,7 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
         return false;
     }
     listen_to_triggers(roles, loop);
+    record_config(roles);
     store_listen(roles->base->store, on_event, roles);
     set_hooks(roles);
     roles_wake(roles);
@@ -350,6 +361,7 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
 bool roles_reload(struct roles *roles, struct err *err) {
     if (!base_reload(roles->base, err))
         return false;
+    record_config(roles);
     if (roles->host.worker)
         worker_configure(roles->host.worker, &roles->base->config);
     for (size_t i = 0; i < roles->engine_count; i++)

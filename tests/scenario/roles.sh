@@ -626,4 +626,35 @@ limited() {
 }
 scenario 'an account cannot use up the connections of a server' limited
 
+audit() {
+    shared 'submitter = alice' 'admin = ada'
+    as ada pointsman set queue.concurrency 3
+    as ada pointsman set queue.concurrency
+    as owner pointsman history >history
+    says 'queue.concurrency setting set uid:70002: 3 (was 4)' history
+    says 'queue.concurrency setting removed uid:70002: 4 (was 3)' history
+    as owner pointsman events --json >changes
+    says '"facts":{"from":"socket","was":"4"}' changes
+    # Changes of the files, while a server runs and while none does.
+    sed -i 's/^submitter = alice/submitter = alice, bob/' base/pointsman.conf
+    reload
+    line=$(grep -n '^submitter' base/pointsman.conf)
+    as owner pointsman history >history
+    says "access.submitter config set config from pointsman.conf:${line%%:*}: \
+alice, bob (was alice)" history
+    kill -TERM "$server"
+    wait "$server"
+    as owner pointsman set queue.poll 5
+    sed -i '/^submitter/d' base/pointsman.conf
+    serve_as owner
+    await '"id":"access.submitter".*"reason":"removed"'
+    as owner pointsman history >history
+    says 'access.submitter config removed config (was alice, bob)' history
+    as owner pointsman events --json >changes
+    says '"from":"command line","was":"10"' changes
+    same 'changes' "$(grep -c ' config ' history)" 2
+    as owner pointsman fsck
+}
+scenario 'each change of settings and configuration is recorded' audit
+
 finish
