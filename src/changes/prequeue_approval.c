@@ -58,18 +58,38 @@ static bool know_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     return true;
 }
 
+/* Whoever drops a file must be allowed to submit, even if somebody else has
+ * signed it. The service and root own the files that came over the socket. */
+static bool may_drop(const struct prequeue *prequeue,
+                     struct prequeue_entry *entry, struct ruling_why *why) {
+    uid_t owner = entry->st.st_uid;
+    if (owner == 0 || owner == prequeue->base->uid)
+        return true;
+    if (entry->st.st_nlink != 1) {
+        set_ruling(why, "linked",
+                   "the file has several names, so its owner may not be the "
+                   "one who dropped it");
+        return false;
+    }
+    if (base_has_role(prequeue->base, owner, ACCESS_SUBMITTER))
+        return true;
+    set_ruling(why, "no-role",
+               "the file belongs to uid %lu, which does not have the role "
+               "submitter",
+               (unsigned long)owner);
+    return false;
+}
+
 /* Without a signature the owner of the file is the approver. The service and
  * root own files with content from others, and have a command for approvals. */
 static bool take_owner(const struct prequeue *prequeue,
                        struct prequeue_entry *entry) {
-    const struct base *base = prequeue->base;
     struct prequeue_approval *approval = entry->own;
     struct span by = approval->file.approval.by;
     uid_t owner = entry->st.st_uid;
     const char *name =
         arena_printf(&entry->arena, "uid:%lu", (unsigned long)owner);
-    if (!span_is(by, name) || entry->st.st_nlink != 1 || owner == 0 ||
-        owner == base->uid || !base_has_role(base, owner, ACCESS_SUBMITTER))
+    if (!span_is(by, name) || owner == 0 || owner == prequeue->base->uid)
         return false;
     approval->word.who = span_of(name);
     approval->verified = true;
@@ -120,7 +140,8 @@ static bool look_at_text(struct prequeue *prequeue,
         return prequeue_entry_reject(
             prequeue, entry, "other-set",
             "its name and its text name different sets", err);
-    if (!approvals_in_time(text, prequeue->now, &why))
+    if (!may_drop(prequeue, entry, &why) ||
+        !approvals_in_time(text, prequeue->now, &why))
         return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     read_word(prequeue, entry);
     if (approval->file.signature.len == 0) {
@@ -128,8 +149,7 @@ static bool look_at_text(struct prequeue *prequeue,
             return prequeue_entry_reject(
                 prequeue, entry, "unsigned",
                 "it has no signature, and does not name the owner of the file "
-                "either (by uid:N), who needs the role submitter; root and the "
-                "owner of the base use "
+                "either (by uid:N); root and the owner of the base use "
                 "`pointsman approve`",
                 err);
         entry->state = ENTRY_CHECKED;
@@ -218,6 +238,18 @@ static const char *refusal_of(const struct job *job,
     return state->own ? "own-set" : "no-role";
 }
 
+/* Where the approval came from: whoever signed it may have given it to somebody
+ * else. */
+static struct span file_of(const struct prequeue *prequeue,
+                           const struct prequeue_entry *entry,
+                           struct arena *arena) {
+    uid_t owner = entry->st.st_uid;
+    if (owner == 0 || owner == prequeue->base->uid)
+        return SPAN("file");
+    return span_of(
+        arena_printf(arena, "file of uid:%lu", (unsigned long)owner));
+}
+
 static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
                  const struct job *job, struct err *err) {
     struct base *base = prequeue->base;
@@ -239,6 +271,7 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
                                      why.text, err);
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, prequeue->now, approval->word.who);
+    store_batch_from(batch, file_of(prequeue, entry, &entry->arena));
     approvals_give(batch, job, &approval->word, &state, SPAN(""));
     bool ok = store_write(batch, err);
     store_batch_free(batch);

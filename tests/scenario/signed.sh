@@ -448,7 +448,7 @@ owners() {
     ln base/prequeue/approve_C1_linked base/tmp/linked
     within pointsman daemon all --until-idle
     says 'unsigned' base/reject/approve_C1_other.why
-    says 'unsigned' base/reject/approve_C1_linked.why
+    says 'linked' base/reject/approve_C1_linked.why
     same approvals "$(approvals_of C1)" 0
     file 65534 approve_C1_good
     file 65534 approve_C1_again
@@ -457,11 +457,22 @@ owners() {
     pointsman history --json C1 >history
     says '"actor":"uid:65534"' history
     in_one_place C1 Q
-    pointsman approve --sign-with bob --as bob@example.org C1
+    # A signature counts only if somebody drops it who may submit.
+    text bob@example.org C1
+    sign bob text
+    cp text unsigned
+    cat unsigned text.sig >text
+    file 65532 approve_C1_stranger
     within pointsman daemon all --until-idle
+    says 'no-role' base/reject/approve_C1_stranger.why
+    in_one_place C1 Q
+    file 65533 approve_C1_bob
+    within pointsman daemon all --until-idle
+    pointsman history C1 >history
+    says 'from file of uid:65533' history
     in_one_place C1 D
 }
-scenario 'an unsigned approval file counts only for its owner' owners
+scenario 'an approval file counts only if its owner may submit' owners
 
 # make_masked: ./masked COMMAND... runs a command where ssh-keygen cannot be
 # executed

@@ -249,7 +249,7 @@ static void an_approval_nobody_asked_for_is_rejected(void **state) {
     spool_scan(&spool);
     assert_rejected(&spool, "approve_C1", "not-asked:");
     assert_rejected(&spool, "approve_C2", "ended:");
-    assert_rejected(&spool, "approve_C3", "unsigned:");
+    assert_rejected(&spool, "approve_C3", "linked:");
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
