@@ -489,6 +489,13 @@ def waits_rightly(history, jobs):
                 each.group == one.group and each.id in jobs
                 for each in history.sets.values()) < one.count:
             right.add(name)
+        if one.group and any(
+                each.group == one.group and each.id in jobs and
+                jobs[each.id]["state"] in "FTA"
+                for each in history.sets.values()):
+            right.add(name)  # it came later and has begun a new group
+        if job["reason"] == "base-lost" and history.force:
+            right.add(name)
         if any(below not in jobs for below in one.depends):
             right.add(name)
     while True:
