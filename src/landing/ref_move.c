@@ -28,14 +28,18 @@ enum { LOOK_MS = 50 }; /* between two checks of a lock */
 
 /* The identity of a lock file: not only its inode, which is soon reused. */
 struct lock_mark {
-    char path[PATH_MAX];
-    bool seen; /* the other members are known */
+    char path[PATH_MAX]; /* for messages */
+    const char *name;    /* the end of `path`, relative to note.dir */
+    bool seen;           /* the other members are known */
     uintmax_t device, inode;
     int64_t changed_ns;
 };
 
 struct note {
     char path[PATH_MAX];
+    /* The repository. Paths below it are not enough: if it is moved away while
+     * git works, its locks move along, and would seem to be gone. */
+    int dir;
     char to[OID_BYTES];
     int64_t at_ns;
     int pid; /* of the git that makes the locks; 0 = not known */
@@ -47,13 +51,19 @@ static int64_t stat_changed_ns(const struct stat *st) {
     return st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec;
 }
 
+static void note_close(struct note *note) {
+    fd_close(&note->dir);
+}
+
 /* There is one note for each branch of each repository. */
-static void note_init(struct note *note, const struct git *git,
-                      const char *notes, const char *branch) {
-    *note = (struct note){0};
-    struct stat st = {0};
-    stat(git->dir, &st);
+static bool note_open(struct note *note, const struct git *git,
+                      const char *notes, const char *branch, struct err *err) {
+    struct stat st;
     CLEANUP(text_clear) struct text name = TEXT_INIT;
+    note->dir = open(git->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (note->dir < 0 || fstat(note->dir, &st) != 0)
+        return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", git->dir,
+                       strerror(errno));
     for (const char *p = branch; *p != '\0'; p++)
         text_addc(&name, *p == '/' ? '%' : *p);
     snprintf(note->path, sizeof note->path, "%s/move.%jx-%jx.%s", notes,
@@ -61,6 +71,14 @@ static void note_init(struct note *note, const struct git *git,
     snprintf(note->locks[LOCK_BRANCH].path, PATH_MAX, "%s/refs/heads/%s.lock",
              git->dir, branch);
     snprintf(note->locks[LOCK_HEAD].path, PATH_MAX, "%s/HEAD.lock", git->dir);
+    for (int i = 0; i < LOCKS; i++)
+        note->locks[i].name = note->locks[i].path + strlen(git->dir) + 1;
+    return true;
+}
+
+static bool lock_stat(const struct note *note, const struct lock_mark *lock,
+                      struct stat *st) {
+    return fstatat(note->dir, lock->name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void note_format(const struct note *note, struct text *out) {
@@ -134,13 +152,14 @@ static bool note_git_lives(const struct note *note) {
     return note->pid > 0 && process_lives(note->pid, note->started);
 }
 
-static bool lock_holds(const char *path, const char *to) {
+static bool lock_holds(const struct note *note, const struct lock_mark *lock) {
     char content[OID_BYTES + 1] = "";
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    CLEANUP(fd_close)
+    int fd = openat(note->dir, lock->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || read(fd, content, sizeof content - 1) <= 0)
         return false;
     content[strcspn(content, "\n")] = '\0';
-    return to[0] != '\0' && strcmp(content, to) == 0;
+    return note->to[0] != '\0' && strcmp(content, note->to) == 0;
 }
 
 static bool lock_is_marked(const struct lock_mark *lock,
@@ -159,7 +178,7 @@ static bool lock_may_be_ours(const struct note *note, const struct stat *st) {
 
 static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
                          const struct stat *st) {
-    if (lock_is_marked(lock, st) || lock_holds(lock->path, note->to))
+    if (lock_is_marked(lock, st) || lock_holds(note, lock))
         return true;
     return lock_may_be_ours(note, st) &&
            clock_wall().ns - stat_changed_ns(st) > EMPTY_LOCK_AGE_NS;
@@ -168,15 +187,12 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
 /* HEAD.lock is empty, so it does not show its owner. But if HEAD refers to the
  * branch, git makes it before the branch's own lock and keeps both until the
  * end: while that one exists and is ours, so is HEAD.lock. */
-static bool head_lock_is_ours(const struct git *git, const char *branch,
+static bool head_lock_is_ours(const struct note *note, const char *branch,
                               const struct stat *st) {
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
     CLEANUP(text_clear) struct text want = TEXT_INIT;
     char head[PATH_MAX] = "";
-    text_addf(&path, "%s/HEAD", git->dir);
     text_addf(&want, "ref: refs/heads/%s", branch);
-    CLEANUP(fd_close)
-    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC);
+    CLEANUP(fd_close) int fd = openat(note->dir, "HEAD", O_RDONLY | O_CLOEXEC);
     if (st->st_size != 0 || fd < 0 || read(fd, head, sizeof head - 1) <= 0)
         return false;
     return span_equal(span_trim(span_of(head)), text_span(&want));
@@ -224,19 +240,18 @@ struct standing {
 };
 
 /* True: for at least one lock it is too early to say whether it is ours. */
-static bool locks_look(const struct git *git, const char *branch,
-                       const struct note *note,
+static bool locks_look(const char *branch, const struct note *note,
                        struct standing ret_standing[LOCKS]) {
     bool too_young = false;
     for (int i = 0; i < LOCKS; i++) {
         const struct lock_mark *lock = &note->locks[i];
         struct standing *it = &ret_standing[i];
         struct stat st;
-        it->exists = lstat(lock->path, &st) == 0;
+        it->exists = lock_stat(note, lock, &st);
         it->ours =
             it->exists && (lock_is_ours(note, lock, &st) ||
                            (i == LOCK_HEAD && ret_standing[LOCK_BRANCH].ours &&
-                            head_lock_is_ours(git, branch, &st)));
+                            head_lock_is_ours(note, branch, &st)));
         too_young |= it->exists && !it->ours && lock_may_be_ours(note, &st);
     }
     return too_young;
@@ -249,16 +264,15 @@ static void locks_await(const struct git *git, const char *branch,
                         struct standing ret_standing[LOCKS]) {
     struct mono until =
         mono_add_ms(clock_mono(), EMPTY_LOCK_AGE_NS / NS_PER_MS + LOOK_MS);
-    while (locks_look(git, branch, note, ret_standing) &&
-           clock_mono().ns < until.ns)
+    while (locks_look(branch, note, ret_standing) && clock_mono().ns < until.ns)
         if (child_stop_wait(git->stop, LOOK_MS) != 0)
             return;
 }
 
-static bool unlock_stale(struct git *git, const char *notes, const char *branch,
-                         struct err *err) {
-    struct note note;
-    note_init(&note, git, notes, branch);
+/* `note` was opened. */
+static bool unlock_stale(const struct git *git, const struct note *opened,
+                         const char *branch, struct err *err) {
+    struct note note = *opened;
     if (!note_read(&note))
         return true;
     if (note_git_lives(&note))
@@ -277,7 +291,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
                            branch, lock->path);
         printf("removing a lock left by a git process that died: %s\n",
                lock->path);
-        if (unlink(lock->path) != 0 && errno != ENOENT)
+        if (unlinkat(note.dir, lock->name, 0) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
     }
     unlink(note.path);
@@ -286,18 +300,18 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
 
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
                       struct err *err) {
-    struct note note;
+    CLEANUP(note_close) struct note note = {.dir = -1};
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
-    note_init(&note, git, notes, branch);
-    return turn_take(&turn, &note, err) &&
-           unlock_stale(git, notes, branch, err);
+    return note_open(&note, git, notes, branch, err) &&
+           turn_take(&turn, &note, err) &&
+           unlock_stale(git, &note, branch, err);
 }
 
 static void note_locks(struct note *note) {
     for (int i = 0; i < LOCKS; i++) {
         struct lock_mark *lock = &note->locks[i];
         struct stat st;
-        lock->seen = lstat(lock->path, &st) == 0;
+        lock->seen = lock_stat(note, lock, &st);
         if (!lock->seen)
             continue;
         lock->device = st.st_dev;
@@ -310,8 +324,9 @@ static void note_locks(struct note *note) {
 static bool locks_gone(const struct note *note) {
     struct stat st;
     for (int i = 0; i < LOCKS; i++)
-        if (lstat(note->locks[i].path, &st) == 0 &&
-            lock_is_marked(&note->locks[i], &st))
+        if (lock_stat(note, &note->locks[i], &st) &&
+            (lock_is_marked(&note->locks[i], &st) ||
+             lock_holds(note, &note->locks[i])))
             return false;
     return true;
 }
@@ -412,12 +427,12 @@ bool ref_move_begin(struct git *git, const char *message,
 bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
               const char *branch, const char *old, const char *to,
               enum ref_moved *ret_moved, struct err *err) {
-    struct note note;
+    CLEANUP(note_close) struct note note = {.dir = -1};
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
     CLEANUP(git_pipe_drop) struct git_pipe pipe = *begun;
     *begun = (struct git_pipe){0};
-    note_init(&note, git, notes, branch);
-    if (!turn_take(&turn, &note, err))
+    if (!note_open(&note, git, notes, branch, err) ||
+        !turn_take(&turn, &note, err))
         return false;
     snprintf(note.to, sizeof note.to, "%s", to);
     note.at_ns = clock_wall().ns;
@@ -438,7 +453,7 @@ bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
     if (pipe.end.how == CHILD_EXITED && locks_gone(&note))
         unlink(note.path);
     else
-        unlock_stale(git, notes, branch, NULL);
+        unlock_stale(git, &note, branch, NULL);
     return ok;
 }
 

@@ -505,6 +505,24 @@ static void a_lock_of_another_process_is_respected(void **state) {
     assert_landed(&outcome);
 }
 
+/* git cannot remove its lock, which has moved along with the repository. */
+static void
+a_lock_in_a_repository_that_was_moved_away_is_removed(void **state) {
+    (void)state;
+    landing_begin();
+    const char *path =
+        fake_git("update-ref", "\"$git\" \"$@\" | while read -r line; do\n"
+                               "case $line in prepare*) "
+                               "mv $base/target.git $base/away;; esac\n"
+                               "echo \"$line\"; done; exit");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_starts(&outcome, "unavailable ");
+    sh("rm -rf target.git; mv away target.git"); /* git makes directories */
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+}
+
 /* ---- full disks --------------------------------------------------------- */
 
 static void a_file_above_the_size_limit_is_temporary(void **state) {
@@ -639,6 +657,7 @@ int main(void) {
         cmocka_unit_test(locks_of_a_killed_git_are_removed),
         cmocka_unit_test(an_empty_lock_is_waited_for),
         cmocka_unit_test(a_lock_of_another_process_is_respected),
+        cmocka_unit_test(a_lock_in_a_repository_that_was_moved_away_is_removed),
         cmocka_unit_test(a_file_above_the_size_limit_is_temporary),
         cmocka_unit_test(a_full_file_system_is_unavailable),
         cmocka_unit_test(a_command_gets_the_unpacked_set),
