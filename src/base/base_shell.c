@@ -31,13 +31,6 @@ static void report(const struct shell_check *check, const char *format, ...) {
     check->fault(check->ctx, text_string(&sentence));
 }
 
-static bool is_member(const struct account *account, uint32_t gid) {
-    for (size_t i = 0; i < account->group_count; i++)
-        if (account->groups[i] == gid)
-            return true;
-    return account->gid == gid;
-}
-
 /* The server ignores such a role, but whoever wrote it expected otherwise. */
 static void check_roles(const struct shell_check *check) {
     const struct access_rules *rules = &check->base->access;
@@ -50,7 +43,7 @@ static void check_roles(const struct shell_check *check) {
         const struct access_grant *grant = &rules->grants[i];
         if ((grant->who == ACCESS_ACCOUNT && grant->id == rules->shell) ||
             (grant->who == ACCESS_GROUP &&
-             is_member(&check->account, grant->id)))
+             account_has_group(&check->account, grant->id)))
             report(check,
                    "is given the role %s by '%.*s', but has no role of its own",
                    access_role_word(grant->role), (int)grant->name.len,
@@ -77,7 +70,8 @@ static void check_targets(const struct shell_check *check) {
 
 static bool can_write(const struct account *account, const struct stat *st) {
     return st->st_uid == account->uid || (st->st_mode & S_IWOTH) != 0 ||
-           ((st->st_mode & S_IWGRP) != 0 && is_member(account, st->st_gid));
+           ((st->st_mode & S_IWGRP) != 0 &&
+            account_has_group(account, st->st_gid));
 }
 
 /* ---- the lines of its keys ----------------------------------------------- */

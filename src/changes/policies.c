@@ -73,13 +73,6 @@ static bool add_groups(struct policies *policies,
     return true;
 }
 
-static bool is_member(const struct account *account, gid_t gid) {
-    for (size_t i = 0; i < account->group_count; i++)
-        if (account->groups[i] == gid)
-            return true;
-    return account->gid == gid;
-}
-
 void policies_set_groups(const struct policies *policies,
                          struct approval_given *given, struct arena *arena) {
     struct account account;
@@ -91,7 +84,7 @@ void policies_set_groups(const struct policies *policies,
         arena_alloc(arena, policies->group_count * sizeof(*groups));
     given->groups = (struct approval_list){groups, 0};
     for (size_t i = 0; i < policies->group_count; i++)
-        if (is_member(&account, policies->groups[i].gid))
+        if (account_has_group(&account, policies->groups[i].gid))
             groups[given->groups.count++] = policies->groups[i].role;
 }
 

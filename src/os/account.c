@@ -78,6 +78,13 @@ bool account_group_find(struct span name, gid_t *ret_gid, struct err *err) {
     return true;
 }
 
+bool account_has_group(const struct account *account, gid_t gid) {
+    for (size_t i = 0; i < account->group_count; i++)
+        if (account->groups[i] == gid)
+            return true;
+    return account->gid == gid;
+}
+
 bool account_is_ours(const struct account *account) {
     return account->uid == geteuid();
 }

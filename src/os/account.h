@@ -26,6 +26,8 @@ bool account_find(struct span name, struct arena *arena,
                   struct account *ret_account, struct err *err);
 /* Finds a group by name or number. ERR_CONFIG: no such group. */
 bool account_group_find(struct span name, gid_t *ret_gid, struct err *err);
+/* True if it is the account's own group, or the account is a member. */
+bool account_has_group(const struct account *account, gid_t gid);
 /* True if this process may start others as any account: it is root's and has
  * the capabilities for that. */
 bool account_can_switch(void);
