@@ -96,15 +96,11 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
 }
 
 static void draft_check(struct api_call *call) {
-    const struct api_roles *roles = call->api->options.roles;
     struct draft *draft = call->state;
     if (draft->is_complete)
         return;
     draft->is_complete = true;
-    struct checker *checker = roles == NULL ? NULL : roles->checker;
-    if (checker == NULL)
-        checker = draft->checker =
-            checker_new(call->api->options.base, NULL, NULL);
+    struct checker *checker = checker_of_call(call, &draft->checker);
     api_hold(call);
     checker_check(checker, draft->fd, on_checked, call);
 }

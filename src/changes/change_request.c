@@ -151,15 +151,11 @@ static void changes_done(void *ctx, const struct upload_result *result) {
 
 static void changes_finish(struct api_call *call) {
     struct handing *handing = call->state;
-    struct api *api = call->api;
 
     if (handing->finished)
         return;
     handing->finished = true;
-    struct checker *checker =
-        api->options.roles == NULL ? NULL : api->options.roles->checker;
-    if (checker == NULL)
-        checker = handing->checker = checker_new(api->options.base, NULL, NULL);
+    struct checker *checker = checker_of_call(call, &handing->checker);
     api_hold(call);
     upload_finish(handing->upload, checker, changes_done, call);
 }

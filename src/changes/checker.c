@@ -9,6 +9,7 @@
 
 #include "lib/list.h"
 #include "os/sandbox.h"
+#include "api/api_call.h"
 #include "changes/subprocess.h"
 #include "wire/set_check.h"
 #include "wire/tar.h"
@@ -129,6 +130,20 @@ struct checker *checker_new(struct base *base, struct guard *guard,
     list_init(&checker->checks);
     list_init(&checker->known);
     return checker;
+}
+
+struct checker *checker_lent_or_own(struct base *base, struct checker *lent,
+                                    struct checker **ret_own) {
+    *ret_own = lent ? NULL : checker_new(base, NULL, NULL);
+    return lent ? lent : *ret_own;
+}
+
+struct checker *checker_of_call(struct api_call *call,
+                                struct checker **ret_own) {
+    const struct api_options *options = &call->api->options;
+    return checker_lent_or_own(options->base,
+                               options->roles ? options->roles->checker : NULL,
+                               ret_own);
 }
 
 static void known_free(struct checker *checker, struct known *known) {

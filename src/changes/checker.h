@@ -17,6 +17,7 @@
  * (wire/set_check.h) on stdout. Returns the exit status. */
 int checker_main(int argc, char **argv);
 
+struct api_call;
 struct checker;
 struct subprocesses; /* changes/subprocess.h */
 
@@ -24,6 +25,13 @@ struct subprocesses; /* changes/subprocess.h */
  * then called before checker_check returns. `executable` NULL: this program. */
 struct checker *checker_new(struct base *base, struct guard *guard,
                             const char *executable);
+/* `lent`, or if that is NULL a new one without a guard, which *ret_own gets and
+ * the caller frees. */
+struct checker *checker_lent_or_own(struct base *base, struct checker *lent,
+                                    struct checker **ret_own);
+/* The same, with the one that the roles lend to the API. */
+struct checker *checker_of_call(struct api_call *call,
+                                struct checker **ret_own);
 /* Pending verdicts are dropped. NULL is fine. */
 void checker_free(struct checker *checker);
 

@@ -364,8 +364,8 @@ bool prequeue_pass_alone(struct base *base, struct checker *given,
         return true;
     }
     struct projection *projection = projection_of_some(base);
-    struct checker *own = given ? NULL : checker_new(base, NULL, NULL);
-    struct checker *checker = given ? given : own;
+    struct checker *own;
+    struct checker *checker = checker_lent_or_own(base, given, &own);
     struct prequeue *prequeue = prequeue_new(base, checker, projection);
     prequeue->quiet = true; /* the submitter gets the answer */
     bool ok = pass_alone(prequeue, now, err);

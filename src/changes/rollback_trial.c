@@ -74,7 +74,6 @@ static void run(struct api_call *call, const struct revert_start *start) {
     static const char *const words[] = {"revert"};
     CLEANUP(text_clear) struct text input = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
-    const struct api_roles *roles = call->api->options.roles;
     struct trial *trial = arena_alloc(&call->arena, sizeof *trial);
     struct err err = {0};
     land_start_format_revert(start, &input);
@@ -89,10 +88,7 @@ static void run(struct api_call *call, const struct revert_start *start) {
                                .answer_max = ANSWER_BYTES};
     call->state = trial;
     call->clear = trial_clear;
-    struct checker *checker = roles == NULL ? NULL : roles->checker;
-    if (checker == NULL)
-        checker = trial->checker =
-            checker_new(call->api->options.base, NULL, NULL);
+    struct checker *checker = checker_of_call(call, &trial->checker);
     api_hold(call);
     subprocesses_run(checker_subprocesses(checker), &child, on_end, call);
 }
