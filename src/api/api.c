@@ -359,26 +359,32 @@ void api_end(struct api_call *call) {
     unwatch(call);
 }
 
+void api_problem_format(int status, const char *title, const struct err *err,
+                        struct text *out) {
+    CLEANUP(text_clear) struct text type = TEXT_INIT;
+    struct json json;
+    text_addf(&type, "/errors/%s", err_name(err->kind));
+    json_open(&json, out);
+    json_object(&json);
+    json_key(&json, "type");
+    json_span(&json, text_span(&type));
+    json_key(&json, "title");
+    json_string(&json, title);
+    json_key(&json, "status");
+    json_i64(&json, status);
+    json_key(&json, "detail");
+    json_string(&json, err->text);
+    json_key(&json, "kind");
+    json_string(&json, err_name(err->kind));
+    json_end(&json);
+    text_addc(out, '\n');
+}
+
 void api_fail_status(struct api_call *call, int status, const struct err *err) {
     if (call->status == 0) {
         text_reset(&call->out);
         api_reply(call, status, "application/problem+json");
-        struct json json;
-        json_open(&json, &call->out);
-        json_object(&json);
-        json_key(&json, "type");
-        json_string(&json, arena_printf(&call->arena, "/errors/%s",
-                                        err_name(err->kind)));
-        json_key(&json, "title");
-        json_string(&json, err_meaning(err->kind));
-        json_key(&json, "status");
-        json_i64(&json, status);
-        json_key(&json, "detail");
-        json_string(&json, err->text);
-        json_key(&json, "kind");
-        json_string(&json, err_name(err->kind));
-        json_end(&json);
-        text_addc(&call->out, '\n');
+        api_problem_format(status, err_meaning(err->kind), err, &call->out);
     }
     api_end(call);
 }

@@ -123,6 +123,10 @@ struct api_options {
 
 /* Copies the options; what they point to must outlive the API. */
 struct api *api_new(const struct api_options *options);
+/* Appends the body of an error, a JSON object of problem+json (RFC 9457) and a
+ * LF. */
+void api_problem_format(int status, const char *title, const struct err *err,
+                        struct text *out);
 const struct access_rules *api_access(const struct api *api);
 /* Every call must have been closed. NULL is fine. */
 void api_free(struct api *api);

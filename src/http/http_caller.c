@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/json.h"
 #include "os/fd.h"
 #include "os/process.h"
 #include "os/sock.h"
@@ -44,28 +43,14 @@ static uint64_t most_of(const struct http_callers *callers) {
 
 static void problem(const struct http_callers *callers,
                     const struct http_caller *caller, struct text *body) {
-    CLEANUP(text_clear) struct text detail = TEXT_INIT;
-    struct json json;
-    text_addf(&detail,
-              "uid %" PRIu64 " has %" PRIu64
-              " connections to the server, and no account may have more "
-              "(serve.connections-per-account): end some of its commands that "
-              "wait or follow, then try again",
-              caller->account, most_of(callers));
-    json_open(&json, body);
-    json_object(&json);
-    json_key(&json, "type");
-    json_string(&json, "/errors/temporary");
-    json_key(&json, "title");
-    json_string(&json, "too many connections");
-    json_key(&json, "status");
-    json_i64(&json, 429);
-    json_key(&json, "detail");
-    json_span(&json, text_span(&detail));
-    json_key(&json, "kind");
-    json_string(&json, "temporary");
-    json_end(&json);
-    text_addc(body, '\n');
+    struct err err = {0};
+    err_set(&err, ERR_TEMPORARY,
+            "uid %" PRIu64 " has %" PRIu64
+            " connections to the server, and no account may have more "
+            "(serve.connections-per-account): end some of its commands that "
+            "wait or follow, then try again",
+            caller->account, most_of(callers));
+    api_problem_format(429, "too many connections", &err, body);
 }
 
 /* A caller that sends nothing would hold its place until it is idle too long,
