@@ -140,12 +140,17 @@ static struct span object_head(const char *type, size_t bytes, char room[64]) {
     return span_make(room, (size_t)length + 1); /* with its NUL */
 }
 
+/* Appends the bytes of its file. */
+static void object_format(const struct git_held *object, struct text *out) {
+    char room[64];
+    stream_add(out, object_head(object->type, object->content.len, room),
+               object->content);
+}
+
 static bool object_write(const struct git *git, const struct git_held *object,
                          struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
-    char room[64];
-    stream_add(&bytes, object_head(object->type, object->content.len, room),
-               object->content);
+    object_format(object, &bytes);
     return object_file(git->apart, object->oid, text_span(&bytes), err);
 }
 
@@ -227,6 +232,17 @@ static bool cannot(struct err *err, int sys, const char *what,
     return false;
 }
 
+static bool parcel_write(const struct publishing *publishing, int to,
+                         struct span bytes, const char *name, struct err *err) {
+    while (bytes.len > 0) {
+        ssize_t put = write(to, bytes.p, bytes.len);
+        if (put < 0)
+            return cannot(err, errno, "write", publishing, name);
+        bytes = span_make(bytes.p + put, bytes.len - (size_t)put);
+    }
+    return true;
+}
+
 static bool file_copy(struct publishing *publishing, int from, int to,
                       const char *name, struct err *err) {
     static char piece[1 << 16];
@@ -236,11 +252,9 @@ static bool file_copy(struct publishing *publishing, int from, int to,
             return true;
         if (got < 0)
             return err_errno(err, errno, "cannot read an object");
-        for (ssize_t at = 0, put; at < got; at += put) {
-            put = write(to, piece + at, (size_t)(got - at));
-            if (put < 0)
-                return cannot(err, errno, "write", publishing, name);
-        }
+        if (!parcel_write(publishing, to, span_make(piece, (size_t)got), name,
+                          err))
+            return false;
     }
 }
 
@@ -324,20 +338,13 @@ static bool held_send(struct publishing *publishing,
                       const struct git_held *held, struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     CLEANUP(fd_close) int to = -1;
-    char in[] = {held->oid[0], held->oid[1], '\0'}, room[64];
+    char in[] = {held->oid[0], held->oid[1], '\0'};
     struct span rest = span_of(held->oid + 2);
-    stream_add(&bytes, object_head(held->type, held->content.len, room),
-               held->content);
+    object_format(held, &bytes);
     if (!directory_make(publishing, in, err) ||
         !parcel_open(publishing, span_of(in), rest, &to, err))
         return false;
-    for (struct span left = text_span(&bytes); left.len > 0;) {
-        ssize_t put = write(to, left.p, left.len);
-        if (put < 0)
-            return cannot(err, errno, "write", publishing, held->oid);
-        left = span_make(left.p + put, left.len - (size_t)put);
-    }
-    return true;
+    return parcel_write(publishing, to, text_span(&bytes), held->oid, err);
 }
 
 static bool is_index(const struct parcel *parcel) {
