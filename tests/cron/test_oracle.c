@@ -22,7 +22,7 @@ static const char *const famous_zones[] = {
 };
 enum {
     FAMOUS_ZONES = sizeof(famous_zones) / sizeof(*famous_zones),
-    CASES = 60000,
+    CASES = 25000,
     ZONES_MOST = 1024,
     CHANGES_MOST = 512,
     DAY_S = 86400,

@@ -686,11 +686,11 @@ static void sweep_all(enum fault how, const char *kind, bool twice,
                       unsigned stride) {
     static const unsigned seconds[] = {1, 2, 4, 7, 12};
     struct sweep sweep = {.fault = how, .kind = kind};
-    /* The number of the call also chooses which names are lost, so these sweeps
-     * keep their stride. Points after the last call, where the power fails
-     * after the step, cover the remaining choices. */
+    /* The number of the call also chooses which names are lost. Points after
+     * the last call, where the power fails after the step, cover the remaining
+     * choices. */
     bool names = strcmp(kind, "names") == 0;
-    unsigned apart = names ? stride : test_sweep_stride(stride);
+    unsigned apart = test_sweep_stride(stride);
     for (size_t i = 0; i < COUNT(steps); i++) {
         sweep.step = &steps[i];
         sweep.template = make_template(sweep.step, &sweep.now);
@@ -709,22 +709,22 @@ static void sweep_all(enum fault how, const char *kind, bool twice,
 
 static void a_kill_leaves_each_set_in_one_place(void **state) {
     (void)state;
-    sweep_all(FAULT_KILL, "plain", false, 3);
+    sweep_all(FAULT_KILL, "plain", false, 4);
 }
 
 static void a_second_kill_during_the_recovery_does_no_harm(void **state) {
     (void)state;
-    sweep_all(FAULT_KILL, "plain", true, 3);
+    sweep_all(FAULT_KILL, "plain", true, 4);
 }
 
 static void a_kill_within_a_rename_of_two_calls_does_no_harm(void **state) {
     (void)state;
-    sweep_all(FAULT_KILL, "poor", true, 4);
+    sweep_all(FAULT_KILL, "poor", true, 6);
 }
 
 static void a_power_failure_loses_no_acknowledged_set(void **state) {
     (void)state;
-    sweep_all(FAULT_KILL, "lossy", true, 2);
+    sweep_all(FAULT_KILL, "lossy", true, 3);
 }
 
 static void a_power_failure_that_loses_renames_loses_no_set(void **state) {
@@ -734,12 +734,12 @@ static void a_power_failure_that_loses_renames_loses_no_set(void **state) {
 
 static void one_failing_call_loses_no_set(void **state) {
     (void)state;
-    sweep_all(FAULT_EIO, "plain", false, 2);
+    sweep_all(FAULT_EIO, "plain", false, 3);
 }
 
 static void a_disk_that_fills_up_loses_no_set(void **state) {
     (void)state;
-    sweep_all(FAULT_FULL, "plain", true, 4);
+    sweep_all(FAULT_FULL, "plain", true, 6);
 }
 
 int main(int argc, char **argv) {

@@ -15,7 +15,7 @@
 # The output of the script lists the points tried, and how to repeat them.
 sweep=${POINTSMAN_SWEEP:-}
 seed=${POINTSMAN_SEED:-0}
-: "${POINT_MS:=1000}" # time of a sample, for each point requested
+: "${POINT_MS:=700}" # time of a sample, for each point requested
 
 # now_ms: sets $now to the monotonic time, without starting a process
 now_ms() {
