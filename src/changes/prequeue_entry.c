@@ -64,13 +64,14 @@ bool prequeue_entry_remove(struct prequeue *prequeue,
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* Counted from first sight, which a restart must not forget: arriving by rename
- * or link sets the ctime of the inode. */
+struct wall prequeue_entry_arrived(const struct prequeue_entry *entry) {
+    return (struct wall){entry->st.st_ctim.tv_sec * NS_PER_S +
+                         entry->st.st_ctim.tv_nsec};
+}
+
 static struct wall deadline(const struct prequeue *prequeue,
                             const struct prequeue_entry *entry) {
-    struct wall seen = {entry->st.st_ctim.tv_sec * NS_PER_S +
-                        entry->st.st_ctim.tv_nsec};
-    return wall_add_ms(seen,
+    return wall_add_ms(prequeue_entry_arrived(entry),
                        prequeue->base->config.queue.wait_for_job_s * 1000);
 }
 

@@ -95,6 +95,9 @@ bool prequeue_entry_reject(struct prequeue *prequeue,
 bool prequeue_entry_wait(struct prequeue *prequeue,
                          struct prequeue_entry *entry, const char *word,
                          const char *sentence, struct err *err);
+/* When the marker was put into prequeue/: arriving by rename or link sets the
+ * ctime of its inode, which a restart does not forget. */
+struct wall prequeue_entry_arrived(const struct prequeue_entry *entry);
 /* The entry has been admitted: removes it from prequeue/. */
 bool prequeue_entry_remove(struct prequeue *prequeue,
                            struct prequeue_entry *entry, struct err *err);

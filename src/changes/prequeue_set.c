@@ -301,6 +301,7 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
             "the checksum in the job file is not that of its data", err);
     candidate->submitter =
         drop_caller(prequeue->base, entry->name, &entry->st, &entry->arena);
+    candidate->arrived = prequeue_entry_arrived(entry);
     if (!prequeue_approval_entries_of(prequeue, set, &entry->arena))
         return true; /* judged once they are examined */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,

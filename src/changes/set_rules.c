@@ -185,7 +185,9 @@ static bool is_new(const struct base *base, const struct candidate *candidate,
     bool is_same = job.kind == CHANGE_KIND &&
                    span_equal(job.sum, candidate->sum) &&
                    span_equal(job.name, candidate->name.text);
-    if (is_same && !job_state_is_final(job.state)) {
+    /* One that arrived before was left by a crash after its admission. */
+    if (is_same && (!job_state_is_final(job.state) ||
+                    candidate->arrived.ns <= job.admitted.ns)) {
         *ret_ruling = RULING_AGAIN;
         return true;
     }

@@ -21,6 +21,7 @@ struct candidate {
     uint64_t size_bytes;
     bool has_symlinks;
     struct access_owner submitter;
+    struct wall arrived;
     /* Valid approvals that came with it; or approvals that are not examined
      * yet, so that the set is not rejected for missing ones. */
     const struct approval_given *given;
@@ -30,7 +31,8 @@ struct candidate {
 
 enum ruling {
     RULING_ADMIT,
-    RULING_AGAIN, /* the very same set is admitted already */
+    RULING_AGAIN, /* the very same set was admitted after it arrived, or is
+                     admitted and has not ended */
     RULING_WAIT,  /* not yet; reject it when it has waited long enough */
     RULING_REFUSE
 };

@@ -208,6 +208,7 @@ static void admit_set(struct upload *upload, const struct set_check *check,
         answer(upload, &result);
         return;
     }
+    candidate->arrived = upload->now;
     candidate->unread_approvals = approvals_wait(base, candidate->name.csid);
     bool ok =
         use_waiting_name(upload, candidate, &err) &&

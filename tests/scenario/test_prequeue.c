@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "changes/prequeue_entry.h"
+#include "os/clock.h"
 #include "os/guard.h"
 #include "serve/tables.h"
 #include "support/spool.h"
@@ -328,6 +329,37 @@ static void a_name_decides_the_kind_of_an_entry(void **state) {
     spool_end(&spool);
 }
 
+/* The markers arrive now, by the clock of the file system. */
+static void assert_after_end(struct wall admitted, bool is_rejection) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    spool_begin(&spool);
+    spool.now = admitted;
+    const char *name = spool_name("C1", "DC");
+    spool_tar(&tar, "DC", "", "f");
+    spool_put(&spool, name, text_span(&tar));
+    spool_scan(&spool);
+    spool_step(&spool, "C1", STATE_TERMINATED, "operator");
+    spool_put(&spool, name, text_span(&tar));
+    spool_scan(&spool);
+    assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
+    if (is_rejection)
+        assert_true(is_rejected(&spool, name, "duplicate-csid:"));
+    else
+        assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
+    spool_end(&spool);
+}
+
+static void a_set_submitted_again_after_its_end_is_rejected(void **state) {
+    (void)state;
+    assert_after_end(wall_add_ms(clock_wall(), -3600 * 1000), true);
+}
+
+static void a_marker_that_a_crash_left_is_removed(void **state) {
+    (void)state;
+    assert_after_end(wall_add_ms(clock_wall(), 3600 * 1000), false);
+}
+
 /* A set is examined after the approvals that arrived with it, whatever their
  * names are. */
 static void approvals_are_examined_before_sets(void **state) {
@@ -487,6 +519,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_slow_check_delays_the_others_for_ten_seconds),
         cmocka_unit_test(a_clock_that_is_set_back_does_not_prolong_the_delay),
         cmocka_unit_test(rejections_and_approvals_do_not_wait_for_checks),
+        cmocka_unit_test(a_set_submitted_again_after_its_end_is_rejected),
+        cmocka_unit_test(a_marker_that_a_crash_left_is_removed),
         cmocka_unit_test(an_entry_replaced_during_its_check_is_examined_again),
         cmocka_unit_test(an_entry_removed_during_its_check_is_not_admitted),
         cmocka_unit_test(a_prequeue_closed_during_a_check_leaves_the_entry),
