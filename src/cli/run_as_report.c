@@ -178,23 +178,30 @@ static void add_set(const struct report *report, struct work *work,
 }
 
 /* Those admitted under another configuration, or by an older program. */
-static void add_job(const struct report *report, struct work *work,
-                    const struct job *job) {
+static void add_of_others(const struct report *report, struct work *work,
+                          const char *what, const struct job *job) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct submission submission;
-    if (run_as_is_own(report->base->uid, job->uid) ||
-        job_has(job, JOB_ROLLS_BACK))
-        return;
-    const char *what =
-        arena_printf(report->arena, "job '%.*s' of uid %u", (int)job->id.len,
-                     job->id.p, (unsigned)job->uid);
-    size_t refused = work->refused.count;
     if (job_has(job, JOB_LANDS))
         add_set(report, work, what, job);
     else if (submission_parse(job->spec, SUBMISSION_BODY, &arena, &submission,
                               NULL))
         add_command(report, work, what, job->uid, submission.task.user);
-    if ((job->holds & HOLD_ACCOUNT) != 0 && work->refused.count == refused)
+}
+
+static void add_job(const struct report *report, struct work *work,
+                    const struct job *job) {
+    bool is_own = run_as_is_own(report->base->uid, job->uid);
+    bool is_held = (job->holds & HOLD_ACCOUNT) != 0;
+    if ((is_own && !is_held) || job_has(job, JOB_ROLLS_BACK))
+        return;
+    const char *what =
+        arena_printf(report->arena, "job '%.*s' of uid %u", (int)job->id.len,
+                     job->id.p, (unsigned)job->uid);
+    size_t refused = work->refused.count;
+    if (!is_own)
+        add_of_others(report, work, what, job);
+    if (is_held && work->refused.count == refused)
         tally_add(&work->refused, what,
                   arena_printf(report->arena,
                                "was held at its start: %.*s; if that is "

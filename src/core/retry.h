@@ -20,7 +20,7 @@ enum retry_result {
     RETRY_NOT_NOW,     /* no memory, no processes, full disk (111) */
     RETRY_UNAVAILABLE, /* its target cannot be used; not the job's fault */
     RETRY_BASE_LOST,   /* what it depends on is not there any more */
-    RETRY_FORBIDDEN,   /* may not run here; never started */
+    RETRY_FORBIDDEN,   /* may not run here; nothing of it ran */
     RETRY_CRASHED,     /* the wrapper around it ended abnormally */
     RETRY_RECOVERED    /* found after a restart of the scheduler, proven gone */
 };

@@ -85,6 +85,10 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
         as.result = RETRY_BASE_LOST;
         as.error = said->rest;
         break;
+    case LAND_FORBIDDEN:
+        as.result = RETRY_FORBIDDEN;
+        as.error = said->rest;
+        break;
     case LAND_TEMPORARY:
         as.exit_code = 111;
         as.signal = 0;

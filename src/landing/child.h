@@ -44,7 +44,8 @@ struct child_end {
     int code; /* exit status, or the signal */
 };
 
-/* ERR_CONFIG: no such program; ERR_TEMPORARY: cannot start now. */
+/* ERR_CONFIG: no such program; ERR_TEMPORARY: cannot start now; ERR_DENIED: the
+ * account may not enter `dir`. */
 bool child_start(const struct child *child, pid_t *ret_pid, struct err *err);
 
 /* Waits for the child; with a limit SIGCHLD must be blocked (child_stop_init).

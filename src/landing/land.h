@@ -40,8 +40,8 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
  */
 void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped);
-/* 0; 101 conflict and failed; 100 permanent; 111 temporary, unavailable and
- * base-lost; 102 stopped. */
+/* 0; 101 conflict and failed; 100 permanent; 111 temporary, unavailable,
+ * base-lost and forbidden; 102 stopped. */
 int land_status_exit(const struct land_status *status);
 
 struct land_check {

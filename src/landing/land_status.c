@@ -68,6 +68,7 @@ int land_status_exit(const struct land_status *status) {
     case LAND_TEMPORARY:
     case LAND_UNAVAILABLE:
     case LAND_BASE_LOST:
+    case LAND_FORBIDDEN:
         return 111;
     case LAND_STOPPED:
         return 102;

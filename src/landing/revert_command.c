@@ -118,6 +118,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     case LAND_FAILED:
     case LAND_PERMANENT:
     case LAND_BASE_LOST:
+    case LAND_FORBIDDEN:
     case LAND_ALREADY:
     case LAND_LANDED:
     case LAND_NOT_LANDED:

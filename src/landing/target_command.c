@@ -114,7 +114,7 @@ static const char *ended_words(const struct run *run, char room[64]) {
 
 /* Finds the account of the commands; *ret_account NULL: our own. Otherwise the
  * entries `names` in order->work are given to it, and work is made searchable.
- */
+ * ERR_DENIED: nothing can run under that account. */
 static bool give_to_user(const struct land_start *start,
                          const char *const *names, struct arena *arena,
                          const struct account **ret_account, struct err *err) {
@@ -124,7 +124,8 @@ static bool give_to_user(const struct land_start *start,
         return true;
     if (!account_find(span_of(start->user), arena, account, err) ||
         !account_may_be(account, err)) {
-        err->kind = ERR_CONFIG;
+        if (err->kind == ERR_CONFIG) /* it does not exist */
+            err->kind = ERR_DENIED;
         return false;
     }
     if (account_is_ours(account))
@@ -144,7 +145,8 @@ static bool give_to_user(const struct land_start *start,
     return true;
 }
 
-/* Starts it and waits until it has ended; run->end says how it went. */
+/* Starts it and waits until it has ended; run->end says how it went.
+ * ERR_DENIED: its account may not enter its directory. */
 static bool run_through(struct run *run, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text env = TEXT_INIT;
@@ -219,6 +221,16 @@ static bool check_verdict(const struct run *run,
     return false;
 }
 
+/* True: nothing can run under the account of the commands. That is for the
+ * owner of the base to change; the set is not the cause. */
+static bool is_forbidden(const struct err *err,
+                         struct land_status *ret_status) {
+    if (err->kind != ERR_DENIED)
+        return false;
+    land_status_set(ret_status, LAND_FORBIDDEN, "", span_of(err->text));
+    return true;
+}
+
 /* A filter of the repository, or a conversion that the set's .gitattributes
  * asks for, would make the checks see other bytes than those that land. So the
  * tree is written as it is stored, unless the target wants the filters.
@@ -251,9 +263,11 @@ bool target_checks_run(const struct land_start *start, struct git *git,
     static const char *const names[] = {"tree", "tmp", NULL};
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct account *account;
-    if (!tree_check_out(start, git, tree, &dir, err) ||
-        !give_to_user(start, names, &arena, &account, err))
+    if (!tree_check_out(start, git, tree, &dir, err))
         return false;
+    *ret_pass = give_to_user(start, names, &arena, &account, err);
+    if (!*ret_pass)
+        return is_forbidden(err, ret_status);
     for (size_t i = 0; *ret_pass && i < start->check_count; i++) {
         const struct land_check *check = &start->checks[i];
         CLEANUP(text_clear) struct text label = TEXT_INIT;
@@ -265,8 +279,9 @@ bool target_checks_run(const struct land_start *start, struct git *git,
                           .dir = text_string(&dir),
                           .status_fd = -1,
                           .account = account};
-        if (!run_through(&run, err))
-            return false;
+        *ret_pass = run_through(&run, err);
+        if (!*ret_pass)
+            return is_forbidden(err, ret_status);
         *ret_pass = check_verdict(&run, ret_status);
     }
     return true;
@@ -341,9 +356,10 @@ bool target_command_run(const struct land_start *start, int tarball_fd,
                          "cannot create a memory file for its status");
     if (!set_unpack(tarball_fd, start->work, span_of(start->sum),
                     start->symlinks, err) ||
-        !make_directory(start->work, "tmp", &dir, err) ||
-        !give_to_user(start, names, &arena, &account, err))
+        !make_directory(start->work, "tmp", &dir, err))
         return false;
+    if (!give_to_user(start, names, &arena, &account, err))
+        return is_forbidden(err, ret_status);
     struct run run = {.start = start,
                       .stop = stop,
                       .label = "command",
@@ -352,7 +368,7 @@ bool target_command_run(const struct land_start *start, int tarball_fd,
                       .status_fd = status_fd,
                       .account = account};
     if (!run_through(&run, err))
-        return false;
+        return is_forbidden(err, ret_status);
     command_verdict(&run, ret_status);
     struct span line = status_last_line(status_fd, &room);
     struct status_line said;

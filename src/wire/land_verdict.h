@@ -17,6 +17,8 @@
  *                              writable; the set is not the cause
  *     base-lost TEXT           a set that this one depends on landed, but is no
  *                              longer on the branch
+ *     forbidden TEXT           the account of its checks or its command may not
+ *                              work here; the set is not the cause
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
  *

@@ -440,6 +440,36 @@ root_sets() {
 scenario 'a server of root checks sets under the accounts of their submitters' \
     root_sets
 
+shut_out() {
+    gate root
+    sed -i '/^git = /a check.unit = sh -c "id -un"' base/pointsman.conf
+    sed -i 's/^user =.*/user = alice/' base/pointsman.conf
+    cat >>base/pointsman.conf <<'END'
+[target "site"]
+command = sh -c 'id -un'
+user = alice
+END
+    chmod 700 "$here"
+    serve_as root
+    submitted root S1
+    held S1 "user 'alice' cannot enter '$here/base/tmp/"
+    pointsman status S1 >status
+    says "forbidden: cannot run check 'unit': user 'alice' cannot enter '" status
+    set_target=site
+    submitted root S2
+    held S2 "user 'alice' cannot enter '$here/base/tmp/"
+    ends 1 pointsman doctor
+    says "job 'S1' of uid 0 and 1 more; was held at its start: cannot run" out
+    says "user 'alice' cannot enter '$here/base/tmp/" out
+    chmod 711 "$here"
+    pointsman release S1 S2
+    pointsman wait S1 S2
+    ran_as S1 alice
+    ran_as S2 alice
+}
+scenario 'a set is held if the account of its checks cannot enter their directory' \
+    shut_out
+
 by_command() {
     gate root
     cat >>base/pointsman.conf <<'END'

@@ -156,8 +156,9 @@ static void the_error_names_a_user_who_cannot_enter_the_tree(void **state) {
     const char *before = tip();
     struct outcome outcome = land(&(struct attempt){
         .set = &plain, .user = "nobody", .checks = {"who", "id"}});
-    assert_starts(&outcome, "permanent cannot run check 'who': user 'nobody' "
+    assert_starts(&outcome, "forbidden cannot run check 'who': user 'nobody' "
                             "cannot enter '");
+    assert_int_equal(outcome.exit_code, 111);
     assert_unmoved(&outcome, before);
 }
 
@@ -168,7 +169,7 @@ static void the_error_names_an_unknown_user(void **state) {
     struct outcome outcome = land(&(struct attempt){
         .set = &plain, .user = "nobody-of-this-name", .checks = {"who", "id"}});
     assert_line(&outcome,
-                "permanent no user 'nobody-of-this-name' on this machine");
+                "forbidden no user 'nobody-of-this-name' on this machine");
     assert_unmoved(&outcome, before);
 }
 

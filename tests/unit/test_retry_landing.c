@@ -59,6 +59,15 @@ static void an_unavailable_target_does_not_count_as_an_attempt(void **state) {
     assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
 }
 
+static void a_set_is_held_if_its_account_may_not_work_here(void **state) {
+    (void)state;
+    struct retry_verdict verdict = after(
+        landing_of("forbidden user 'ann' cannot enter '/base'"), exited(111));
+    is(verdict, STATE_PENDING, "forbidden", "user 'ann' cannot enter '/base'");
+    assert_int_equal(verdict.hold, HOLD_ACCOUNT);
+    assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
+}
+
 static void a_lost_base_is_waited_for_longer_each_time(void **state) {
     (void)state;
     struct retry_landing landing = landing_of("base-lost C1 is not there");
@@ -226,6 +235,8 @@ int main(void) {
         T(the_status_line_of_a_landing_is_its_verdict),
         T(a_failure_has_a_reason_from_life_def),
         T(an_unavailable_target_does_not_count_as_an_attempt),
+        T(a_set_is_held_if_its_account_may_not_work_here),
+        cmocka_unit_test(a_set_is_held_if_its_account_may_not_work_here),
         T(a_lost_base_is_waited_for_longer_each_time),
         T(a_temporary_end_is_tried_again),
         T(a_landing_without_a_status_line_has_crashed),
