@@ -5,6 +5,7 @@
 #include "lib/log.h"
 #include "os/dir.h"
 #include "changes/approvals.h"
+#include "changes/drop_job.h"
 #include "changes/placement.h"
 #include "changes/prequeue_set.h"
 #include "changes/signature.h"
@@ -96,6 +97,33 @@ static bool take_owner(const struct prequeue *prequeue,
     return true;
 }
 
+static bool check_owner(struct prequeue *prequeue, struct prequeue_entry *entry,
+                        struct err *err) {
+    struct span job;
+    if (!take_owner(prequeue, entry))
+        return prequeue_entry_reject(
+            prequeue, entry, "unsigned",
+            "it has no signature, and does not name the owner of the file "
+            "either (by uid:N); root and the owner of the base use `pointsman "
+            "approve`",
+            err);
+    if (!drop_job_find(prequeue->base, &entry->st, &entry->arena, &job, err))
+        return false;
+    if (job.len > 0)
+        return prequeue_entry_reject(
+            prequeue, entry, "from-job",
+            arena_printf(&entry->arena,
+                         "it has no signature, and job '%.*s' was running "
+                         "under the account of its owner when it was put here "
+                         "and may have written it; sign it or use `pointsman "
+                         "approve`",
+                         (int)job.len, job.p),
+            err);
+    entry->state = ENTRY_CHECKED;
+    prequeue->due = true;
+    return true;
+}
+
 static void take_signer(struct prequeue_entry *entry) {
     struct prequeue_approval *approval = entry->own;
     struct span by = approval->file.approval.by;
@@ -144,18 +172,8 @@ static bool look_at_text(struct prequeue *prequeue,
         !approvals_in_time(text, prequeue->now, &why))
         return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     read_word(prequeue, entry);
-    if (approval->file.signature.len == 0) {
-        if (!take_owner(prequeue, entry))
-            return prequeue_entry_reject(
-                prequeue, entry, "unsigned",
-                "it has no signature, and does not name the owner of the file "
-                "either (by uid:N); root and the owner of the base use "
-                "`pointsman approve`",
-                err);
-        entry->state = ENTRY_CHECKED;
-        prequeue->due = true;
-        return true;
-    }
+    if (approval->file.signature.len == 0)
+        return check_owner(prequeue, entry, err);
     take_signer(entry);
     entry->state = ENTRY_CHECKING;
     struct signature_check *check =

@@ -589,6 +589,27 @@ barred() {
 scenario 'a job may not change settings (server of root)' barred root
 scenario 'a job may not change settings (server of an account)' barred owner
 
+# An approval by file: the account of the file is not enough.
+dropped() {
+    gate root
+    access 'submitter = @dev, olga'
+    printf '[approval "all"]\nrole = uid:70003\n' >base/conf.d/approval.conf
+    serve_as root
+    submitted alice C1
+    as olga pointsman approve --print --as uid:70003 C1 >paper
+    chmod 644 paper
+    in_job olga sh -c 'cp paper base/tmp/one && mv base/tmp/one base/prequeue/approve_C1'
+    within sh -c 'until ls base/reject/approve_C1.why >/dev/null 2>&1; do :; done'
+    says 'from-job: it has no signature, and job' base/reject/approve_C1.why
+    pointsman why C1 >why
+    says 'held (approval)' why
+    as olga sh -c 'cp paper base/tmp/two && mv base/tmp/two base/prequeue/approve_C1'
+    pointsman wait C1
+    pointsman history --json C1 >history
+    says '"from":"file of uid:70003"' history
+}
+scenario 'a job may not approve by file in the name of its account' dropped
+
 # A process of which the server sees nothing may belong to a job.
 unclear() {
     shared 'submitter = alice' 'admin = ada'

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "changes/approvals.h"
+#include "core/reason.h"
+#include "os/clock.h"
 #include "serve/tables.h"
 #include "support/spool.h"
 #include "wire/approval_text.h"
@@ -230,6 +232,110 @@ static void an_approval_waits_for_its_set_and_then_gives_up(void **state) {
     spool_end(&spool);
 }
 
+/* A command of that account, admitted and started at this time. */
+static uint64_t start_job(struct spool *spool, const char *id, uid_t uid,
+                          struct wall at) {
+    struct err err = {0};
+    struct job job = {.kind = JOB_COMMAND,
+                      .state = STATE_PENDING,
+                      .job_class = CLASS_DC,
+                      .id = span_of(id),
+                      .key = span_of(id),
+                      .actor = SPAN("uid:4711"),
+                      .cause = SPAN(CAUSE_PERSON),
+                      .spec = SPAN("{\"command\":[\"true\"]}"),
+                      .tasks = 1,
+                      .uid = (uint32_t)uid};
+    struct store_batch *batch = store_batch_new(spool->base->store);
+    store_batch_actor(batch, at, SPAN("daemon:test"));
+    unsigned index = store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    if (!store_write(batch, &err))
+        fail_msg("%s", err.text);
+    uint64_t num = store_batch_num(batch, index);
+    store_batch_free(batch);
+    batch = store_batch_new(spool->base->store);
+    store_batch_actor(batch, at, SPAN("daemon:test"));
+    store_move(batch, &(struct store_move){.num = num,
+                                           .from = STATE_PENDING,
+                                           .to = STATE_EXECUTING,
+                                           .reason = SPAN(REASON_START),
+                                           .begin_attempt = true});
+    store_assign(batch, &(struct store_attempt){.num = num,
+                                                .attempt = 1,
+                                                .status = TASK_RUNNING,
+                                                .assigned = at});
+    if (!store_write(batch, &err))
+        fail_msg("%s", err.text);
+    store_batch_free(batch);
+    return num;
+}
+
+static void end_job(struct spool *spool, uint64_t num, struct wall began,
+                    struct wall at) {
+    struct err err = {0};
+    struct store_batch *batch = store_batch_new(spool->base->store);
+    store_batch_actor(batch, at, SPAN("daemon:test"));
+    store_end(batch, &(struct store_attempt){.num = num,
+                                             .attempt = 1,
+                                             .status = TASK_DONE,
+                                             .assigned = began,
+                                             .started = began,
+                                             .ended = at});
+    store_move(batch, &(struct store_move){.num = num,
+                                           .from = STATE_EXECUTING,
+                                           .to = STATE_DONE,
+                                           .reason = SPAN("ok")});
+    if (!store_write(batch, &err))
+        fail_msg("%s", err.text);
+    store_batch_free(batch);
+}
+
+static void note_many(struct spool *spool, size_t count) {
+    struct err err = {0};
+    struct store_batch *batch = store_batch_new(spool->base->store);
+    store_batch_actor(batch, clock_wall(), SPAN("daemon:test"));
+    for (size_t i = 0; i < count; i++)
+        store_note(batch, EVENT_ALARM, 0, SPAN("x"), SPAN("x"), SPAN("x"));
+    if (!store_write(batch, &err))
+        fail_msg("%s", err.text);
+    store_batch_free(batch);
+}
+
+static void an_approval_of_a_job_is_told_from_one_of_its_account(void **state) {
+    struct spool spool;
+    (void)state;
+    need_root();
+    begin(&spool);
+    struct wall now = clock_wall(), before = wall_add_ms(now, -MINUTE_MS),
+                after = wall_add_ms(now, MINUTE_MS);
+    /* Jobs of other accounts, and of other times. */
+    (void)start_job(&spool, "other", OTHER_UID + 1, before);
+    end_job(&spool, start_job(&spool, "over", OTHER_UID, before), before,
+            wall_add_ms(now, -1000));
+    (void)start_job(&spool, "later", OTHER_UID, after);
+    spool_admit(&spool, "C1", "prod/a");
+    approve(&spool, "approve_C1", "C1");
+    spool_scan(&spool);
+    assert_int_equal(approvals_of(&spool, "C1"), 1);
+
+    uint64_t job = start_job(&spool, "job", OTHER_UID, before);
+    spool_admit(&spool, "C2", "prod/a");
+    approve(&spool, "approve_C2", "C2");
+    spool_scan(&spool);
+    assert_rejected(&spool, "approve_C2",
+                    "from-job: it has no signature, and "
+                    "job 'job' was running");
+    spool_admit(&spool, "C3", "prod/a");
+    approve(&spool, "approve_C3", "C3");
+    end_job(&spool, job, before, after);
+    note_many(&spool, 2500);
+    spool_scan(&spool);
+    assert_rejected(&spool, "approve_C3", "from-job: ");
+    assert_int_equal(approvals_of(&spool, "C2"), 0);
+    assert_int_equal(approvals_of(&spool, "C3"), 0);
+    spool_end(&spool);
+}
+
 static void an_approval_nobody_asked_for_is_rejected(void **state) {
     struct spool spool;
     (void)state;
@@ -262,6 +368,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_approval_is_about_one_set_and_its_content),
         cmocka_unit_test(an_approval_is_given_once),
         cmocka_unit_test(an_approval_waits_for_its_set_and_then_gives_up),
+        cmocka_unit_test(an_approval_of_a_job_is_told_from_one_of_its_account),
         cmocka_unit_test(an_approval_nobody_asked_for_is_rejected),
     };
     config_sections_use(serve_sections, serve_section_count);
