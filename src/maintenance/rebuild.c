@@ -158,15 +158,23 @@ static void follow_event(struct job *job, const struct store_event *event,
         job->attempt = event->attempt;
 }
 
-static uint32_t uid_of(struct span actor) {
+/* A set whose admission is not in its log, or was not by an account, belongs to
+ * the owner of the base, as its files do. */
+static void restore_owner(struct rebuild *rebuild, struct job *job) {
+    struct span actor = job->actor;
+    uint32_t owner = rebuild->base->uid;
     uint64_t uid;
+    if (actor.len == 0)
+        job->actor = span_of(
+            arena_printf(&rebuild->arena, "uid:%lu", (unsigned long)owner));
     if (access_actor_person_of(actor).len > 0)
-        return ACCESS_PERSON_UID;
-    if (span_starts(actor, "uid:") &&
-        span_u64(span_make(actor.p + 4, actor.len - 4), &uid) &&
-        uid < UINT32_MAX)
-        return (uint32_t)uid;
-    return 0;
+        job->uid = ACCESS_PERSON_UID;
+    else if (span_starts(actor, "uid:") &&
+             span_u64(span_make(actor.p + 4, actor.len - 4), &uid) &&
+             uid < UINT32_MAX)
+        job->uid = (uint32_t)uid;
+    else
+        job->uid = owner;
 }
 
 /* The directory decides the state, because it is always readable. If the log
@@ -201,7 +209,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
             job->attempt++; /* the attempt whose start the log lacks */
     }
     job->tasks_done = job->state == STATE_DONE;
-    job->uid = uid_of(job->actor);
+    restore_owner(rebuild, job);
 }
 
 /* Checks whether a set can be restored. Ids are never reused, so for a finished

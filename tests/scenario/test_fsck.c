@@ -311,6 +311,29 @@ static void the_directory_wins_if_the_log_differs(void **state) {
     spool_end(&spool);
 }
 
+static void a_set_without_a_log_belongs_to_the_owner_of_the_base(void **state) {
+    struct spool spool;
+    char path[4200], actor[32];
+    uid_t owner = geteuid() == 0 ? 4711 : geteuid();
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        assert_int_equal(fchown(spool.base->dirs[dir], owner, (gid_t)-1), 0);
+    assert_int_equal(fchown(spool.base->fd, owner, (gid_t)-1), 0);
+    spool_close(&spool);
+    lose_registry(&spool);
+    snprintf(path, sizeof(path), "%s/log/C1", spool.path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rebuild(&spool), 1);
+    spool_open(&spool);
+    snprintf(actor, sizeof(actor), "uid:%u", (unsigned)owner);
+    struct job job = spool_job(&spool, "C1");
+    assert_int_equal(job.uid, owner);
+    assert_true(span_is(job.actor, actor));
+    spool_end(&spool);
+}
+
 /* The log lacks the start of the attempt. */
 static void a_set_in_run_has_an_attempt(void **state) {
     struct spool spool;
@@ -579,6 +602,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_healthy_base_is_clean),
         cmocka_unit_test(a_rebuilt_registry_equals_the_lost_one),
         cmocka_unit_test(a_rebuild_twice_changes_nothing),
+        cmocka_unit_test(a_set_without_a_log_belongs_to_the_owner_of_the_base),
         cmocka_unit_test(the_old_registry_is_kept),
         cmocka_unit_test(a_rebuild_is_logged_and_the_event_chain_is_valid),
         cmocka_unit_test(the_directory_wins_if_the_log_differs),
