@@ -1,6 +1,6 @@
 #include "store/event_pack.h"
 
-enum { NUMBER_BYTES = 20 };
+enum { NUMBER_BYTES = 20, MARK_BYTES = 4 };
 
 /* At least two numbers per job: printf would take longer than everything
  * else. */
@@ -35,8 +35,22 @@ static void add_field(struct text *out, struct span field, char end) {
     text_addc(out, end);
 }
 
+static void mark_of(const unsigned char hash[CHAIN_BYTES],
+                    char ret_mark[MARK_BYTES]) {
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < MARK_BYTES; i++)
+        ret_mark[i] = digits[hash[i / 2] >> (i % 2 == 0 ? 4 : 0) & 15];
+}
+
+bool event_pack_fits(struct span mark, const unsigned char hash[CHAIN_BYTES]) {
+    char digits[MARK_BYTES];
+    mark_of(hash, digits);
+    return span_equal(mark, span_make(digits, MARK_BYTES));
+}
+
 void event_pack_add(struct text *lines, const struct store_event *event,
-                    uint64_t prev) {
+                    uint64_t prev, const unsigned char hash[CHAIN_BYTES]) {
+    char mark[MARK_BYTES];
     char states[] = {job_state_letter(event->from), '\t',
                      job_state_letter(event->to), '\t'};
     add_number(lines, event->seq);
@@ -50,9 +64,11 @@ void event_pack_add(struct text *lines, const struct store_event *event,
     add_field(lines, event->id, '\t');
     add_field(lines, event->actor, '\t');
     add_field(lines, event->reason, '\t');
-    add_field(lines, event->detail, event->facts.len > 0 ? '\t' : '\n');
-    if (event->facts.len > 0)
-        add_field(lines, event->facts, '\n');
+    add_field(lines, event->detail, '\t');
+    add_field(lines, event->facts, '\t');
+    mark_of(hash, mark);
+    text_add(lines, mark, MARK_BYTES);
+    text_addc(lines, '\n');
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -104,19 +120,30 @@ static bool take_field(struct span *line, struct arena *arena,
     return span_cut(line, '\t', &field) && unescape(field, arena, ret);
 }
 
-static bool take_facts(struct span line, struct arena *arena,
-                       struct span *ret) {
+/* The rest of a line that does not end with its detail. */
+static bool take_facts(struct span line, struct arena *arena, struct span *ret,
+                       struct span *ret_mark) {
     struct event_facts facts;
-    return line.len > 0 && !memchr(line.p, '\t', line.len) &&
-           unescape(line, arena, ret) && event_facts_parse(*ret, arena, &facts);
+    struct span field;
+    bool is_marked = span_cut(&line, '\t', &field) && line.p != NULL;
+    if (is_marked && line.len != MARK_BYTES)
+        return false;
+    if (is_marked)
+        *ret_mark = arena_span(arena, line);
+    if (is_marked && field.len == 0)
+        return true;
+    return field.len > 0 && unescape(field, arena, ret) &&
+           event_facts_parse(*ret, arena, &facts);
 }
 
 bool event_pack_next(struct span *rest, struct arena *arena,
-                     struct store_event *ret_event, uint64_t *ret_prev) {
+                     struct store_event *ret_event, uint64_t *ret_prev,
+                     struct span *ret_mark) {
     struct store_event *event = ret_event;
     struct span line;
     uint64_t at, attempt;
     *event = (struct store_event){0};
+    *ret_mark = (struct span){0};
     if (rest->len == 0 || !memchr(rest->p, '\n', rest->len) ||
         !span_cut(rest, '\n', &line))
         return false;
@@ -134,5 +161,5 @@ bool event_pack_next(struct span *rest, struct arena *arena,
            take_field(&line, arena, &event->actor) &&
            take_field(&line, arena, &event->reason) &&
            take_field(&line, arena, &event->detail) &&
-           (!line.p || take_facts(line, arena, &event->facts));
+           (!line.p || take_facts(line, arena, &event->facts, ret_mark));
 }

@@ -101,6 +101,7 @@ struct sqlite_event_row {
     unsigned char hash[CHAIN_BYTES]; /* as stored in the row */
     bool fits;                       /* the stored hash equals the one
                                         computed from the events */
+    uint64_t changed; /* the first event whose mark does not fit; 0: none */
 };
 void sqlite_event_row_init(struct sqlite_event_row *event_row);
 void sqlite_event_row_clear(struct sqlite_event_row *event_row);

@@ -66,6 +66,7 @@ static bool pack_fill(struct sqlite_event_row *event_row, struct sqlite_db *db,
     arena_clear(&event_row->arena);
     event_row->seq = sqlite_column_u64(stmt, 0);
     event_row->count = 0;
+    event_row->changed = 0;
     event_row->events = arena_alloc(&event_row->arena,
                                     (count + 1) * sizeof(*event_row->events));
     event_row->prevs =
@@ -73,10 +74,14 @@ static bool pack_fill(struct sqlite_event_row *event_row, struct sqlite_db *db,
     struct span before = chain_hex(&event_row->arena, next);
     while (lines.p && lines.len > 0) {
         struct store_event *event = &event_row->events[event_row->count];
+        struct span mark;
         if (!event_pack_next(&lines, &event_row->arena, event,
-                             &event_row->prevs[event_row->count++]))
+                             &event_row->prevs[event_row->count++], &mark))
             return refuse_row(db, "an invalid event", err);
         chain_next(&event_row->chain, next, event, next);
+        if (event_row->changed == 0 && mark.len > 0 &&
+            !event_pack_fits(mark, next))
+            event_row->changed = event->seq;
         event->prev_hash = before;
         event->hash = before = chain_hex(&event_row->arena, next);
     }

@@ -323,7 +323,7 @@ static bool event_insert(struct rows *rows, const struct store_event *event,
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err) {
     struct sqlite_db *db = sqlite_db_of(rows);
-    event_pack_add(&db->events.lines, event, prev);
+    event_pack_add(&db->events.lines, event, prev, hash);
     db->events.seq = event->seq;
     memcpy(db->events.hash, hash, CHAIN_BYTES);
     return db->events.lines.len < EVENT_PACK_BYTES ||

@@ -61,14 +61,19 @@ static bool verify_ids(struct sqlite_db *db,
 
 static bool verify_pack(const struct sqlite_event_row *pack, struct err *err) {
     uint64_t first = pack->events[0].seq;
-    if (pack->fits)
+    if (pack->fits && pack->changed == 0)
         return true;
-    if (first == pack->seq)
+    if (pack->changed > first)
+        return err_set(err, ERR_DATA,
+                       "the hash of event %" PRIu64
+                       " does not match: it was changed",
+                       pack->changed);
+    if (pack->changed == first || first == pack->seq)
         return err_set(
             err, ERR_DATA,
             "the hash of event %" PRIu64
             " does not match: the event, or one before it, was changed",
-            pack->seq);
+            first);
     return err_set(
         err, ERR_DATA,
         "the hash of events %" PRIu64 " to %" PRIu64

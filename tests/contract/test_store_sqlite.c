@@ -584,6 +584,43 @@ static void manual_changes_to_the_database_are_detected(void **state) {
     }
 }
 
+/* They share a row of the log, and one stored hash. */
+static void
+a_changed_event_is_named_among_those_of_its_transaction(void **state) {
+    (void)state;
+    static const struct {
+        const char *sql, *part;
+    } cases[] = {
+        {REPLACED("'first', 'fir5t'") " WHERE seq = 4", "event 2 does not"},
+        {REPLACED("'second', '5econd'") " WHERE seq = 4",
+         "the hash of event 3 does not match: it was changed"},
+        {REPLACED("'third', 'th1rd'") " WHERE seq = 4",
+         "the hash of event 4 does not match: it was changed"},
+        {"UPDATE event SET hash = zeroblob(32) WHERE seq = 4",
+         "the hash of events 2 to 4 does not match"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        CLEANUP(text_free_string) char *path = rig_new_path();
+        struct store *store = rig_open(path, false);
+        struct err err = {0};
+        admit_into(store, "a");
+        struct store_batch *batch = store_batch_new(store);
+        store_batch_actor(batch, wall_from_s(1), SPAN("uid:7"));
+        static const char *const words[] = {"first", "second", "third"};
+        for (size_t k = 0; k < COUNT(words); k++)
+            store_note(batch, EVENT_ALARM, 1, SPAN(""), span_of(words[k]),
+                       SPAN(""));
+        assert_true(store_write(batch, &err));
+        store_batch_free(batch);
+        assert_true(store_verify(store, &err));
+        edit(path, cases[i].sql);
+        assert_false(store_verify(store, &err));
+        if (!strstr(err.text, cases[i].part))
+            fail_msg("'%s' is not in '%s'", cases[i].part, err.text);
+        store_close(store);
+    }
+}
+
 static void an_unknown_word_in_a_row_is_an_error(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "a");
@@ -785,6 +822,8 @@ int main(void) {
         RIG_SQLITE_TESTS(jobs_that_owe_an_approval_are_found_without_a_scan),
         cmocka_unit_test(no_statement_scans_a_table),
         cmocka_unit_test(manual_changes_to_the_database_are_detected),
+        cmocka_unit_test(
+            a_changed_event_is_named_among_those_of_its_transaction),
         RIG_SQLITE_TESTS(an_unknown_word_in_a_row_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,12 +19,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     struct span rest = span_make(data, bytes);
     struct store_event event, again;
     uint64_t prev, prev_again;
-    while (event_pack_next(&rest, &arena, &event, &prev)) {
+    struct span mark;
+    const unsigned char hash[CHAIN_BYTES] = {0x0f, 0x5a};
+    while (event_pack_next(&rest, &arena, &event, &prev, &mark)) {
         CLEANUP(text_clear) struct text line = TEXT_INIT;
-        event_pack_add(&line, &event, prev);
+        event_pack_add(&line, &event, prev, hash);
         struct span back = text_span(&line);
-        assert(event_pack_next(&back, &arena, &again, &prev_again));
+        assert(event_pack_next(&back, &arena, &again, &prev_again, &mark));
         assert(prev == prev_again && back.len == 0);
+        assert(span_is(mark, "0f5a") && event_pack_fits(mark, hash));
         same(&event, &again);
     }
     return 0;
