@@ -215,6 +215,10 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
         err_clear(&why);
     }
     client_lines_end(&lines);
+    /* Then it does not matter whether the job was cancelled for that or had
+     * ended before: console_finish() decides the exit status. */
+    if (console_reader_gone() && run->interrupts == 0)
+        return true;
     struct span line = text_span(&last);
     *ret_status = (int)call_line_number(line, "exit_code");
     const char *reason = call_line_text(line, "reason", arena);

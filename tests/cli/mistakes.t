@@ -201,6 +201,12 @@ $ pointsman logs @last >/dev/full
 $ (pointsman run -- seq 200000; echo $? >&2) | head -1
 | 1
 ! 141
+$ (pointsman run -- yes; echo $? >&2) | head -1
+| y
+! 141
+$ (pointsman run -- sh -c 'yes | head -1000000; exit 3'; echo $? >&2) | head -1
+| y
+! 141
 # Submitted text cannot control a terminal or forge a line of the history.
 $ pointsman submit --id steer -- printf "$(printf 'a\033[31m\nb')"
 | steer
