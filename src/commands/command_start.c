@@ -38,16 +38,49 @@ static void env_add_account(struct attempt_words *env,
     }
 }
 
-/* `{}` as a whole argument is replaced by the node; without it the node comes
- * last. */
+/* The place of the node in its array, from 1. */
+static size_t node_number(const struct submission *sub, struct span node) {
+    size_t at = 0;
+    while (at < sub->array.count && !span_equal(sub->array.items[at], node))
+        at++;
+    return at + 1;
+}
+
+/* Appends the word with `{}` replaced by the node and `{#}` by its number.
+ * False: it has neither. */
+static bool word_fill(struct text *out, struct span word,
+                      const struct submission *sub, struct span node) {
+    bool filled = false;
+    while (word.len > 0) {
+        size_t taken = 1;
+        if (span_starts(word, "{}")) {
+            text_addspan(out, node);
+            taken = 2;
+        } else if (span_starts(word, "{#}")) {
+            text_addf(out, "%zu", node_number(sub, node));
+            taken = 3;
+        } else {
+            text_addc(out, word.p[0]);
+        }
+        filled = filled || taken > 1;
+        word = span_make(word.p + taken, word.len - taken);
+    }
+    return filled;
+}
+
+/* If no word of an array's command names the node, the node comes last. */
 static void command_words(struct attempt_words *argv,
                           const struct submission *sub, struct span node) {
+    CLEANUP(text_clear) struct text filled = TEXT_INIT;
     bool used = false;
     for (size_t i = 0; i < sub->command.count; i++) {
         struct span word = sub->command.items[i];
-        bool here = sub->array.count > 0 && span_is(word, "{}");
-        used = used || here;
-        attempt_words_add_span(argv, here ? node : word);
+        text_reset(&filled);
+        if (sub->array.count > 0 && word_fill(&filled, word, sub, node)) {
+            word = text_span(&filled);
+            used = true;
+        }
+        attempt_words_add_span(argv, word);
     }
     if (sub->array.count > 0 && !used)
         attempt_words_add_span(argv, node);

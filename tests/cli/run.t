@@ -58,5 +58,8 @@ $ pointsman run -- cat
 $ printf 'one\n\ntwo\n' >list; pointsman run --array list -- echo [ {} ] | sort
 | [ one ]
 | [ two ]
+$ pointsman run --array list -- echo '<{#}={}>' | sort
+| <1=one>
+| <2=two>
 $ pointsman run --array list -- sh -c 'test $POINTSMAN_NODE = one'
 = 1

@@ -96,11 +96,28 @@ static void braces_are_replaced_by_the_node(void **state) {
     struct job job = {.id = SPAN("j1"),
                       .kind = JOB_COMMAND,
                       .spec = SPAN("{\"command\":[\"cp\",\"{}\",\"/to\","
-                                   "\"x{}\"],\"array\":[\"a b\",\"c\"]}")};
+                                   "\"x{}\",\"{}.{{}}{\"],"
+                                   "\"array\":[\"a b\",\"c\"]}")};
     struct attempt_start line = start_of(&job, "a b");
-    assert_string_equal(words_of(line.argv), "cp|a b|/to|x{}");
+    assert_string_equal(words_of(line.argv), "cp|a b|/to|xa b|a b.{a b}{");
     assert_true(has_env(&line, "POINTSMAN_NODE=a b"));
     assert_true(has_env(&line, "POINTSMAN_TASK=j1/a b"));
+}
+
+static void braces_with_a_hash_are_replaced_by_its_number(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec = SPAN("{\"command\":[\"tee\",\"{#}.log\"],"
+                                   "\"array\":[\"{}\",\"{#}\"]}")};
+    assert_string_equal(words_of(start_of(&job, "{}").argv), "tee|1.log");
+    assert_string_equal(words_of(start_of(&job, "{#}").argv), "tee|2.log");
+    /* What replaces them is not replaced again. */
+    job.spec = SPAN("{\"command\":[\"echo\",\"<{}>\"],\"array\":[\"{#}\"]}");
+    assert_string_equal(words_of(start_of(&job, "{#}").argv), "echo|<{#}>");
+    /* Only in arrays. */
+    job.spec = SPAN("{\"command\":[\"echo\",\"{}{#}\"]}");
+    assert_string_equal(words_of(start_of(&job, "").argv), "echo|{}{#}");
 }
 
 static void without_braces_the_node_comes_last(void **state) {
@@ -505,6 +522,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_command_gets_its_arguments_directory_and_environment),
         T(braces_are_replaced_by_the_node),
+        T(braces_with_a_hash_are_replaced_by_its_number),
         T(without_braces_the_node_comes_last),
         T(a_cached_spec_is_used_only_for_equal_specs),
         T(a_sandboxed_command_is_started_by_confine),
