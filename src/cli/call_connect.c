@@ -201,6 +201,7 @@ int call_for_each(struct call *call, call_one *one, const void *ctx) {
 
 struct asking {
     const char *path_format;
+    bool json; /* lines are printed as they are */
     void (*show)(struct span line, struct arena *arena);
 };
 
@@ -214,11 +215,19 @@ static bool ask_one(struct call *call, struct client *client, const char *word,
     text_addspan(&uri, front);
     text_adds(&uri, client_word(&call->arena, word));
     text_addspan(&uri, format);
-    return call_show_lines(client, text_string(&uri), call_has(call, "json"),
+    return call_show_lines(client, text_string(&uri), asking->json,
                            asking->show, err);
 }
 
 int call_show_each(struct call *call, const char *path_format,
                    void (*show)(struct span line, struct arena *arena)) {
-    return call_for_each(call, ask_one, &(struct asking){path_format, show});
+    bool json = call_has(call, "json");
+    return call_for_each(call, ask_one,
+                         &(struct asking){path_format, json, show});
+}
+
+int call_take_each(struct call *call, const char *path_format,
+                   void (*take)(struct span line, struct arena *arena)) {
+    return call_for_each(call, ask_one,
+                         &(struct asking){path_format, false, take});
 }

@@ -66,6 +66,9 @@ int call_for_each(struct call *call, call_one *one, const void *ctx);
  * `path_format`. Returns the exit status. */
 int call_show_each(struct call *call, const char *path_format,
                    void (*show)(struct span line, struct arena *arena));
+/* The same, but `take` gets each line also with --json. */
+int call_take_each(struct call *call, const char *path_format,
+                   void (*take)(struct span line, struct arena *arena));
 /* The same for GET of one URI; `after` (may be NULL) is called at the end. */
 bool call_show_lines(struct client *client, const char *uri, bool json,
                      void (*show)(struct span line, struct arena *arena),

@@ -267,9 +267,8 @@ static struct base *base_here(void) {
 }
 
 /* A set that has landed may have left its branch since (a forced push). */
-static void show_branch_fault(struct span line, struct arena *arena) {
+static const char *branch_fault(struct span line, struct arena *arena) {
     const char *id = call_line_text(line, "id", arena);
-    const char *fault = NULL;
     enum job_state state;
     struct base *base;
     struct job job;
@@ -279,19 +278,34 @@ static void show_branch_fault(struct span line, struct arena *arena) {
                          &state) ||
         state != STATE_DONE ||
         call_line_text(line, "target", arena)[0] == '\0' ||
-        (base = base_here()) == NULL)
+        (base = base_here()) == NULL ||
+        !store_lookup(base->store, span_of(id), arena, &job, &found, NULL) ||
+        !found)
+        return NULL;
+    return target_check_set(base, &job, arena);
+}
+
+/* The object of the API, with the member `branch` if there is a fault. */
+static void print_job(struct span line, struct arena *arena) {
+    const char *fault = branch_fault(line, arena);
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct json json;
+
+    if (fault == NULL || fault[0] == '\0' || !span_ends(line, "}")) {
+        (void)console_printf("%.*s\n", (int)line.len, line.p);
         return;
-    if (store_lookup(base->store, span_of(id), arena, &job, &found, NULL) &&
-        found)
-        fault = target_check_set(base, &job, arena);
-    if (fault != NULL)
-        show_pair("branch", fault);
+    }
+    json_open(&json, &text);
+    json_string(&json, fault);
+    (void)console_printf("%.*s,\"branch\":%s}\n", (int)line.len - 1, line.p,
+                         text_string(&text));
 }
 
 static void show_job(struct span line, struct arena *arena) {
     const char *state = call_line_text(line, "state", arena);
     const char *reason = call_line_text(line, "reason", arena);
     const char *detail = call_line_printable(line, "detail", arena);
+    const char *fault;
 
     (void)console_printf("%s%s%s\n", console_colour(CONSOLE_BOLD),
                          call_line_text(line, "id", arena),
@@ -312,7 +326,8 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("owed until", call_line_text(line, "owed", arena));
     show_pair("rolled back", call_line_text(line, "rolled_back_by", arena));
     show_pair("target", call_line_printable(line, "target", arena));
-    show_branch_fault(line, arena);
+    if ((fault = branch_fault(line, arena)) != NULL)
+        show_pair("branch", fault);
     show_pair("name", call_line_printable(line, "name", arena));
     if (call_line_number(line, "tasks") > 1)
         show_pair("tasks",
@@ -350,7 +365,9 @@ int cmd_status(struct call *call) {
     is_local = !call_has(call, "server");
     if (call->word_count > 0) {
         here.call = call;
-        int status = call_show_each(call, "/api/v1/jobs/%", show_job);
+        int status =
+            call_take_each(call, "/api/v1/jobs/%",
+                           call_has(call, "json") ? print_job : show_job);
         base_close(here.base);
         return status;
     }

@@ -70,10 +70,14 @@ left_the_branch() {
     in_one_place first D
     ends 0 pointsman status first
     says_not 'no longer' out
+    same branch "$(pointsman status --json first | jq .branch)" null
     landed=$(git -C project.git rev-parse main)
     git -C project.git update-ref refs/heads/main "$before"
     ends 0 pointsman status first
     says "branch      no longer on branch 'main'; was the branch rewritten?" out
+    pointsman status --json first >json
+    same branch "$(jq -r .branch json)" \
+        "no longer on branch 'main'; was the branch rewritten?"
     ends 1 pointsman fsck
     says "set 'first' has landed, but is no longer on branch 'main'" out
     ends 1 pointsman doctor
