@@ -167,4 +167,46 @@ scenario 'a set waits for a repository whose disk fails beneath git' \
 scenario 'a set waits for a repository whose disk fails beneath the landing' \
     failing_disk land 1 3 5 7 9 11
 
+# failing_reads WHO N: the same for N of the calls that open files of the
+# repository for reading or read from them
+failing_reads() {
+    "$faulty" -- true || skip 'processes cannot be traced'
+    who=$1 points=$2 held=0 at=0
+    until [ "$at" = end ]; do
+        rm -rf base project.git
+        make_base
+        submit_set C1 DC a one
+        git -C project.git pack-refs --all
+        fault="--fail EIO --at $at"
+        [ "$at" != 0 ] || fault=
+        is=0
+        # shellcheck disable=SC2086
+        within env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
+            "$faulty" --log calls --only "$who" --reads "$(pwd -P)/project.git" \
+            $fault -- pointsman daemon all --until-idle || is=$?
+        if [ "$at" = 0 ]; then
+            total=$(sed -n 's/^total //p' calls)
+            [ "$total" -gt 0 ] || wrong 'nothing was read'
+            step=$(((total + points - 1) / points))
+        else
+            # The number of calls differs a little from run to run.
+            [ $is = 0 ] || same "a fault at call $at of $total" $is 137
+        fi
+        serve_begin
+        within pointsman wait C1
+        serve_end
+        in_one_place C1 D
+        same commits "$(times_landed C1)" 1
+        pointsman history C1 >history
+        says_not 'executing > pending temp' history
+        ! grep -q unavailable history || held=$((held + 1))
+        at=$((at + step))
+        [ "$at" -le "$total" ] || at=end
+    done
+    [ $held -gt 0 ] || wrong 'no fault was seen'
+}
+scenario 'a set waits for a repository that git cannot read' failing_reads '^git' 8
+scenario 'a set waits for a repository that the landing cannot read' \
+    failing_reads '^/proc/self/exe land' 5
+
 finish

@@ -2,16 +2,18 @@
  * calls, counted over all processes that the command starts.
  *
  *   faulty [--only WORD] [--kill all|one] [--fail ENOSPC|EIO] [--for N]
- *          [--at K] [--log FILE] -- COMMAND...
+ *          [--at K] [--reads DIR] [--log FILE] -- COMMAND...
  *
  * At call K, --kill kills all processes or the calling process, and --fail
  * makes the call fail (with --for, N consecutive calls). --fail counts only
  * calls on files and directories that can return such an error. --only WORD
  * counts only the calls of processes whose command line contains WORD, --only
- * ^WORD those whose command line begins with WORD. Without --at, no fault is
- * injected. The log gets one line for each call, and the total. The exit status
- * is 137 if the fault occurred, 125 if processes cannot be traced, otherwise
- * that of the command. */
+ * ^WORD those whose command line begins with WORD. --reads counts, instead of
+ * the mutating calls, those that open files below DIR for reading or read from
+ * them; DIR is absolute. Without --at, no fault is injected. The log gets one
+ * line for each call, and the total. The exit status is 137 if the fault
+ * occurred, 125 if processes cannot be traced, otherwise that of the command.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +53,16 @@ static const struct {
     CALL(write),     CALL(writev),   CALL(pwrite64),  CALL(fsync),
     CALL(fdatasync), CALL(syncfs),   CALL(renameat2), CALL(renameat),
     CALL(linkat),    CALL(unlinkat), CALL(ftruncate), CALL(mkdirat),
-    CALL(openat),
-#undef CALL
+    CALL(openat),    CALL(read),     CALL(pread64),
 };
+#undef CALL
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+
+static const char *reads; /* the directory of --reads, or NULL */
+
+static bool is_read(long nr) {
+    return nr == SYS_read || nr == SYS_pread64;
+}
 
 struct trial {
     enum fault fault;
@@ -79,7 +88,11 @@ static bool filter_install(void) {
     filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what)
     LOAD(nr);
     for (size_t i = 0; i < CALLS; i++) {
-        bool opens = calls[i].number == SYS_openat;
+        bool opens = calls[i].number == SYS_openat && reads == NULL;
+        if (is_read(calls[i].number)
+                ? reads == NULL
+                : reads != NULL && calls[i].number != SYS_openat)
+            continue;
         filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
                                                    (unsigned)calls[i].number, 0,
                                                    opens ? 4 : 1);
@@ -215,12 +228,61 @@ static bool is_removal(long nr) {
     return nr == SYS_unlinkat;
 }
 
+static bool link_read(const char *path, char *ret, size_t bytes) {
+    ssize_t n = readlink(path, ret, bytes - 1);
+    ret[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* The path that an openat() names. Symbolic links are not followed. */
+static bool opened_path(pid_t tid, const struct __ptrace_syscall_info *info,
+                        char *ret, size_t bytes) {
+    char link[64], name[1024] = "";
+    struct iovec to = {name, sizeof name - 1},
+                 from = {(void *)(uintptr_t)info->seccomp.args[1],
+                         sizeof name - 1};
+    /* The name may lie near the end of a page with nothing behind it. */
+    while (process_vm_readv(tid, &to, 1, &from, 1, 0) < 0)
+        if ((from.iov_len /= 2) == 0)
+            return false;
+    if (name[0] == '/')
+        return snprintf(ret, bytes, "%s", name) > 0;
+    int dir = (int)info->seccomp.args[0];
+    if (dir == AT_FDCWD)
+        snprintf(link, sizeof link, "/proc/%d/cwd", tid);
+    else
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", tid, dir);
+    if (!link_read(link, ret, bytes))
+        return false;
+    size_t length = strlen(ret);
+    snprintf(ret + length, bytes - length, "/%s", name);
+    return true;
+}
+
+static bool is_read_below(pid_t tid, const struct __ptrace_syscall_info *info) {
+    char link[64], path[4096];
+    size_t length = strlen(reads);
+    if (info->seccomp.nr == SYS_openat) {
+        if ((info->seccomp.args[2] & O_ACCMODE) != O_RDONLY ||
+            !opened_path(tid, info, path, sizeof path))
+            return false;
+    } else {
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", tid,
+                 (int)info->seccomp.args[0]);
+        if (!link_read(link, path, sizeof path))
+            return false;
+    }
+    return strncmp(path, reads, length) == 0 && path[length] == '/';
+}
+
 /* A write to a pipe or socket cannot return a disk error. */
 static bool is_of_disk(const struct trial *trial, pid_t tid,
                        const struct __ptrace_syscall_info *info) {
     char path[64];
     struct stat st;
     long nr = (long)info->seccomp.nr;
+    if (reads != NULL)
+        return is_read_below(tid, info);
     if (trial->error == ENOSPC && is_removal(nr))
         return false;
     if (nr != SYS_write && nr != SYS_writev && nr != SYS_pwrite64)
@@ -244,7 +306,8 @@ static void on_call(struct trial *trial, pid_t tid) {
     command_line(tid, line);
     if (!is_meant(trial, line) ||
         ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info) <= 0 ||
-        (trial->fault == FAIL && !is_of_disk(trial, tid, &info)))
+        ((trial->fault == FAIL || reads != NULL) &&
+         !is_of_disk(trial, tid, &info)))
         return;
     trial->count++;
     bool now = trial->at > 0 && trial->count >= trial->at &&
@@ -331,6 +394,8 @@ int main(int argc, char **argv) {
             trial.row = atol(value);
         else if (strcmp(option, "--only") == 0)
             trial.only = value;
+        else if (strcmp(option, "--reads") == 0)
+            reads = value;
         else if (strcmp(option, "--log") == 0)
             trial.log = fopen(value, "we");
         else if (strcmp(option, "--kill") == 0)
