@@ -54,42 +54,45 @@ static bool bulk_fits(const struct api_call *call, const struct bulk *bulk,
     return !job->cancel_asked || bulk->command.kill;
 }
 
+struct gathering {
+    struct api_call *call;
+    struct bulk *bulk;
+    struct job_match match;
+};
+
+static bool bulk_visit(void *ctx, const struct job *job, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct gathering *gathering = ctx;
+    struct api_call *call = gathering->call;
+    struct bulk *bulk = gathering->bulk;
+    bool matches;
+
+    if (!job_match_test(&gathering->match, call->api->options.store, job,
+                        api_now(call), &arena, &matches, err))
+        return false;
+    if (!matches || !bulk_fits(call, bulk, job))
+        return true;
+    if (bulk->count == BULK_MOST)
+        return err_set(err, ERR_REFUSED,
+                       "more than %d jobs match; narrow the filter", BULK_MOST);
+    if (bulk->count == bulk->cap) {
+        bulk->cap = bulk->cap == 0 ? 256 : bulk->cap * 2;
+        bulk->nums = mem_grow(bulk->nums, bulk->cap, sizeof *bulk->nums);
+    }
+    bulk->nums[bulk->count++] = job->num;
+    return true;
+}
+
 static bool bulk_gather(struct api_call *call, struct bulk *bulk,
                         struct span filter, struct err *err) {
-    struct store *store = call->api->options.store;
-    struct job_match match;
+    struct gathering gathering = {.call = call, .bulk = bulk};
     struct store_list list = {.with_spec = true, .limit = API_PAGE};
-    size_t count = API_PAGE;
 
-    if (!job_match_parse(filter, &call->arena, &match, err))
+    if (!job_match_parse(filter, &call->arena, &gathering.match, err))
         return false;
-    list.states = match.states & verb_states(bulk->command.verb);
-    while (list.states != 0 && count == API_PAGE) {
-        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        if (!store_jobs(store, &list, &arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            bool matches;
-            list.after_num = jobs[i].num;
-            if (!job_match_test(&match, store, &jobs[i], api_now(call), &arena,
-                                &matches, err))
-                return false;
-            if (!matches || !bulk_fits(call, bulk, &jobs[i]))
-                continue;
-            if (bulk->count == BULK_MOST)
-                return err_set(err, ERR_REFUSED,
-                               "more than %d jobs match; narrow the filter",
-                               BULK_MOST);
-            if (bulk->count == bulk->cap) {
-                bulk->cap = bulk->cap == 0 ? 256 : bulk->cap * 2;
-                bulk->nums =
-                    mem_grow(bulk->nums, bulk->cap, sizeof *bulk->nums);
-            }
-            bulk->nums[bulk->count++] = jobs[i].num;
-        }
-    }
-    return true;
+    list.states = gathering.match.states & verb_states(bulk->command.verb);
+    return list.states == 0 || store_jobs_each(call->api->options.store, &list,
+                                               bulk_visit, &gathering, err);
 }
 
 static void bulk_answer(struct api_call *call, bool dry) {

@@ -7,7 +7,7 @@
 /* Starts a projection: with the sets that are not over, with what a crash left
  * behind, or with everything. */
 
-enum { JOBS_AT_ONCE = 1000, EVENTS_AT_ONCE = 1000 };
+enum { EVENTS_AT_ONCE = 1000 };
 
 static bool is_archived(struct projection *projection, const struct job *job) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -30,28 +30,28 @@ static void load_one(struct projection *projection, const struct job *job,
         projection_mark_dirty(projection, mark);
 }
 
+struct loading {
+    struct projection *projection;
+    enum load_what what;
+};
+
+static bool load_visit(void *ctx, const struct job *job, struct err *err) {
+    const struct loading *loading = ctx;
+    (void)err;
+    load_one(loading->projection, job, loading->what);
+    return true;
+}
+
 static bool load(struct projection *projection, unsigned states,
                  enum load_what what, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct loading loading = {projection, what};
     struct store_list list = {
         .states = states,
         .kinds = job_kinds_with(JOB_HAS_FILE),
         .stale_only = what == LOAD_STALE,
-        .limit = JOBS_AT_ONCE,
     };
-    struct job *jobs;
-    size_t count;
-    do {
-        if (!store_jobs(projection->base->store, &list, &arena, &jobs, &count,
-                        err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            load_one(projection, &jobs[i], what);
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-    } while (count == JOBS_AT_ONCE);
-    return true;
+    return store_jobs_each(projection->base->store, &list, load_visit, &loading,
+                           err);
 }
 
 bool projection_load_stale(struct projection *projection, struct err *err) {

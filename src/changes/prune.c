@@ -11,8 +11,6 @@
 /* archive/NAME is the job file, archive/NAME.tar the tarball; registry and log
  * keep the set for ever. */
 
-enum { JOBS_AT_ONCE = 200 };
-
 bool prune_has(const struct base *base, const char *name) {
     struct stat st;
     bool there = false;
@@ -42,31 +40,27 @@ static bool archive(struct base *base, const struct job *job,
     return true;
 }
 
+struct archiving {
+    struct base *base;
+    struct prune_report *report;
+};
+
+static bool archive_one(void *ctx, const struct job *job, struct err *err) {
+    struct archiving *archiving = ctx;
+    return job->stale || archive(archiving->base, job, archiving->report, err);
+}
+
 static bool archive_old(struct base *base, struct wall now,
                         struct prune_report *report, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct archiving archiving = {base, report};
     int64_t keep_ms = base->config.queue.keep_days * INT64_C(24) * 3600 * 1000;
     struct store_list list = {
         .states = STATES_FINAL & ~STATE_BIT(STATE_ABANDONED),
         .kinds = job_kinds_with(JOB_HAS_FILE),
         .until = wall_add_ms(now, -keep_ms),
-        .limit = JOBS_AT_ONCE,
     };
-    struct job *jobs;
-    size_t count;
-    if (list.until.ns <= 0)
-        return true;
-    do {
-        if (!store_jobs(base->store, &list, &arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            list.after_num = jobs[i].num;
-            if (!jobs[i].stale && !archive(base, &jobs[i], report, err))
-                return false;
-        }
-        arena_clear(&arena);
-    } while (count == JOBS_AT_ONCE);
-    return true;
+    return list.until.ns <= 0 ||
+           store_jobs_each(base->store, &list, archive_one, &archiving, err);
 }
 
 struct clearing {

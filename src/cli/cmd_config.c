@@ -338,27 +338,21 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
-/* Finds the newest set that still waits for the unavailable target. */
-static bool read_outage(struct call *call, const struct base *base,
-                        struct span target, struct job *ret_job,
-                        struct err *err) {
-    enum { PAGE = 1000 };
-    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
-                              .kinds = job_kinds_with(JOB_LANDS),
-                              .limit = PAGE};
-    size_t count = PAGE;
-    *ret_job = (struct job){0};
-    while (count == PAGE) {
-        struct job *jobs;
-        if (!store_jobs(base->store, &list, &call->arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            list.after_num = jobs[i].num;
-            if (span_equal(jobs[i].target, target) && outage_shows(&jobs[i]) &&
-                jobs[i].since.ns > ret_job->since.ns)
-                *ret_job = jobs[i];
-        }
-    }
+struct outage_search {
+    struct span target;
+    struct arena *arena;
+    struct wall since;
+    struct span why;
+};
+
+static bool outage_visit(void *ctx, const struct job *job, struct err *err) {
+    struct outage_search *search = ctx;
+    (void)err;
+    if (!span_equal(job->target, search->target) || !outage_shows(job) ||
+        job->since.ns <= search->since.ns)
+        return true;
+    search->since = job->since;
+    search->why = arena_span(search->arena, job->detail);
     return true;
 }
 
@@ -366,17 +360,21 @@ static bool read_outage(struct call *call, const struct base *base,
 static const char *target_fault(struct call *call, const struct base *base,
                                 const struct config_target *target,
                                 const char *path) {
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .kinds = job_kinds_with(JOB_LANDS)};
+    struct outage_search search = {.target = target->name,
+                                   .arena = &call->arena};
     struct err err = {0};
-    struct job job;
     if (!git_is_repository(path))
         return "no git repository: its change sets wait for one";
-    if (!read_outage(call, base, target->name, &job, &err))
+    /* The newest set that still waits for it shows the reason. */
+    if (!store_jobs_each(base->store, &list, outage_visit, &search, &err))
         return arena_printf(&call->arena, "%s", err.text);
-    if (job.num == 0)
+    if (search.since.ns == 0)
         return NULL;
     return arena_printf(&call->arena, "unavailable, its change sets wait: %.*s",
-                        (int)job.detail.len,
-                        job.detail.len ? job.detail.p : "");
+                        (int)search.why.len,
+                        search.why.len > 0 ? search.why.p : "");
 }
 
 struct faults {

@@ -189,12 +189,20 @@ static void add_of_others(const struct report *report, struct work *work,
         add_command(report, work, what, job->uid, submission.task.user);
 }
 
-static void add_job(const struct report *report, struct work *work,
-                    const struct job *job) {
+struct reading {
+    const struct report *report;
+    struct work work;
+};
+
+static bool add_job(void *ctx, const struct job *job, struct err *err) {
+    struct reading *reading = ctx;
+    const struct report *report = reading->report;
+    struct work *work = &reading->work;
+    (void)err;
     bool is_own = run_as_is_own(report->base->uid, job->uid);
     bool is_held = (job->holds & HOLD_ACCOUNT) != 0;
     if ((is_own && !is_held) || job_has(job, JOB_ROLLS_BACK))
-        return;
+        return true;
     const char *what =
         arena_printf(report->arena, "job '%.*s' of uid %u", (int)job->id.len,
                      job->id.p, (unsigned)job->uid);
@@ -208,25 +216,15 @@ static void add_job(const struct report *report, struct work *work,
                                "repaired, release it",
                                (int)job->detail.len,
                                job->detail.len > 0 ? job->detail.p : ""));
+    return true;
 }
 
 static bool report_jobs(const struct report *report, struct err *err) {
-    enum { PAGE = 1000 };
-    struct store_list list = {
-        .states = STATES_WAITING, .with_spec = true, .limit = PAGE};
-    struct work work = {0};
-    size_t count = PAGE;
-    while (count == PAGE) {
-        CLEANUP(arena_clear) struct arena page = ARENA_INIT;
-        struct job *jobs;
-        if (!store_jobs(report->base->store, &list, &page, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            list.after_num = jobs[i].num;
-            add_job(report, &work, &jobs[i]);
-        }
-    }
-    work_report(report, &work);
+    struct store_list list = {.states = STATES_WAITING, .with_spec = true};
+    struct reading reading = {.report = report};
+    if (!store_jobs_each(report->base->store, &list, add_job, &reading, err))
+        return false;
+    work_report(report, &reading.work);
     return true;
 }
 

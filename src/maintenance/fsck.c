@@ -19,7 +19,6 @@
 #include "wire/set_name.h"
 
 enum {
-    JOBS_AT_ONCE = 500,
     EVENTS_AT_ONCE = 500,
     LOOKS_AGAIN = 250, /* for a whole check */
     LOOK_AGAIN_MS = 20
@@ -162,13 +161,22 @@ static bool becomes_consistent(struct base *base, struct job *job,
     }
 }
 
-static bool check_set(struct base *base, const struct job *job, unsigned *looks,
-                      struct fsck_report *report, struct err *err) {
+struct checking {
+    struct base *base;
+    struct fsck_report *report;
+    unsigned looks;
+};
+
+static bool check_set(void *ctx, const struct job *job, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct checking *checking = ctx;
+    struct base *base = checking->base;
+    struct fsck_report *report = checking->report;
     struct job now = *job;
     bool well = false;
     report->sets++;
-    if (!becomes_consistent(base, &now, &arena, looks, report, &well, err) ||
+    if (!becomes_consistent(base, &now, &arena, &checking->looks, report, &well,
+                            err) ||
         (!well && !check_moving(base, &now, report, err)))
         return false;
     if (!now.stale)
@@ -179,23 +187,9 @@ static bool check_set(struct base *base, const struct job *job, unsigned *looks,
 
 static bool check_sets(struct base *base, struct fsck_report *report,
                        struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_list list = {.kinds = job_kinds_with(JOB_HAS_FILE),
-                              .limit = JOBS_AT_ONCE};
-    struct job *jobs;
-    size_t count;
-    unsigned looks = 0;
-    do {
-        if (!store_jobs(base->store, &list, &arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            if (!check_set(base, &jobs[i], &looks, report, err))
-                return false;
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-    } while (count == JOBS_AT_ONCE);
-    return true;
+    struct checking checking = {.base = base, .report = report};
+    struct store_list list = {.kinds = job_kinds_with(JOB_HAS_FILE)};
+    return store_jobs_each(base->store, &list, check_set, &checking, err);
 }
 
 /* ---- files without a job --------------------------------------------- */

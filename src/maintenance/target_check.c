@@ -5,10 +5,7 @@
 #include "landing/history.h"
 #include "landing/tip.h"
 
-enum {
-    JOBS_AT_ONCE = 500,
-    SETS_NAMED = 20 /* of those that have left the branch */
-};
+enum { SETS_NAMED = 20 /* of those that have left the branch */ };
 
 struct checking {
     const struct config_target *target;
@@ -41,34 +38,24 @@ static void format_key(struct text *key, struct span id, struct span sum) {
 }
 
 /* A rollback is not found by its own id if all it reverted was gone already. */
-static void landed_add(struct checking *checking, const struct job *job) {
+static bool landed_add(void *ctx, const struct job *job, struct err *err) {
     CLEANUP(text_clear) struct text key = TEXT_INIT;
+    struct checking *checking = ctx;
+    (void)err;
     if (job_has(job, JOB_ROLLS_BACK) ||
         !span_equal(job->target, checking->target->name))
-        return;
+        return true;
     format_key(&key, job->id, job->sum);
     map_put(&checking->landed, text_span(&key),
             arena_string(&checking->arena, job->id));
+    return true;
 }
 
 static bool landed_read(struct checking *checking, struct store *store,
                         struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_DONE),
-                              .kinds = job_kinds_with(JOB_LANDS),
-                              .limit = JOBS_AT_ONCE};
-    struct job *jobs;
-    size_t count;
-    do {
-        if (!store_jobs(store, &list, &arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            landed_add(checking, &jobs[i]);
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-    } while (count == JOBS_AT_ONCE);
-    return true;
+                              .kinds = job_kinds_with(JOB_LANDS)};
+    return store_jobs_each(store, &list, landed_add, checking, err);
 }
 
 static bool commit_is_there(void *ctx, const struct history_commit *commit) {

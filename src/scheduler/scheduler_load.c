@@ -10,7 +10,7 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 
-enum { PAGE_JOBS = 1000, ANCESTORS_MAX = 2000 };
+enum { ANCESTORS_MAX = 2000 };
 
 static void load_job(struct scheduler *scheduler, const struct job *job) {
     scheduler_order_admit(scheduler, job);
@@ -21,26 +21,19 @@ static void load_job(struct scheduler *scheduler, const struct job *job) {
         scheduler->scope.num = job->num;
 }
 
+static bool load_visit(void *scheduler, const struct job *job,
+                       struct err *err) {
+    (void)err;
+    load_job(scheduler, job);
+    return true;
+}
+
 static bool load_state(struct scheduler *scheduler, unsigned states,
                        struct err *err) {
-    struct store_list list = {
-        .states = states, .relations_only = true, .limit = PAGE_JOBS};
-    for (;;) {
-        struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        size_t count;
-        if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
-            arena_clear(&arena);
-            return err_wrap(err, "cannot load the live jobs");
-        }
-        for (size_t i = 0; i < count; i++) {
-            load_job(scheduler, &jobs[i]);
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-        if (count < PAGE_JOBS)
-            return true;
-    }
+    struct store_list list = {.states = states, .relations_only = true};
+    return store_jobs_each(scheduler->store, &list, load_visit, scheduler,
+                           err) ||
+           err_wrap(err, "cannot load the live jobs");
 }
 
 /* A job that an open rollback has abandoned keeps its place: it may come
@@ -177,24 +170,20 @@ static int compare_num(const void *a, const void *b) {
     return (x->num > y->num) - (x->num < y->num);
 }
 
+static bool recall_visit(void *scheduler, const struct job *job,
+                         struct err *err) {
+    (void)err;
+    target_recall(scheduler, job);
+    return true;
+}
+
 /* Whether its target is available is shown by the other sets that wait for
  * it. */
 static bool recall_target(struct scheduler *scheduler, struct err *err) {
     struct store_list list = {.states = STATE_BIT(STATE_PENDING),
-                              .kinds = job_kinds_with(JOB_LANDS),
-                              .limit = PAGE_JOBS};
-    size_t count = PAGE_JOBS;
-    while (count == PAGE_JOBS) {
-        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            target_recall(scheduler, &jobs[i]);
-            list.after_num = jobs[i].num;
-        }
-    }
-    return true;
+                              .kinds = job_kinds_with(JOB_LANDS)};
+    return store_jobs_each(scheduler->store, &list, recall_visit, scheduler,
+                           err);
 }
 
 static void load_of_state(struct scheduler *scheduler,

@@ -332,6 +332,27 @@ bool store_jobs(struct store *store, const struct store_list *list,
     return store->backend->jobs(store, list, arena, ret_jobs, ret_count, err);
 }
 
+bool store_jobs_each(struct store *store, const struct store_list *list,
+                     store_visit *visit, void *ctx, struct err *err) {
+    enum { PAGE_JOBS = 1000 };
+    struct store_list page = *list;
+    size_t count;
+    assert(!list->with_not_before);
+    page.limit = list->limit > 0 ? list->limit : PAGE_JOBS;
+    do {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct job *jobs;
+        if (!store_jobs(store, &page, &arena, &jobs, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            page.after_num = jobs[i].num;
+            if (!visit(ctx, &jobs[i], err))
+                return false;
+        }
+    } while (count == page.limit);
+    return true;
+}
+
 bool store_ready(struct store *store, struct wall now, struct span after_rank,
                  uint64_t after_num, size_t limit, struct arena *arena,
                  struct job **ret_jobs, size_t *ret_count, struct err *err) {

@@ -329,6 +329,12 @@ struct store_list {
 bool store_jobs(struct store *store, const struct store_list *list,
                 struct arena *arena, struct job **ret_jobs, size_t *ret_count,
                 struct err *err);
+/* Calls `visit` for each job of the list, page by page, and stops with false if
+ * it returns false. `limit` is the size of a page (0: 1000). The job lives
+ * until `visit` returns. Not for lists with_not_before. */
+typedef bool store_visit(void *ctx, const struct job *job, struct err *err);
+bool store_jobs_each(struct store *store, const struct store_list *list,
+                     store_visit *visit, void *ctx, struct err *err);
 /* Pending jobs that nothing holds and that are due at `now`, by (rank, num),
  * beyond the given pair (num 0 = from the beginning). The cost does not grow
  * with the number of waiting jobs, except for due jobs without a store_due:

@@ -90,6 +90,47 @@ static void lists_obey_every_option(void **state) {
         assert_string_equal(rig_list(rig, cases[i].list), cases[i].ids);
 }
 
+struct visited {
+    struct text ids;
+    const char *last; /* visiting stops there */
+};
+
+static bool visit(void *ctx, const struct job *job, struct err *err) {
+    struct visited *visited = ctx;
+    text_addf(&visited->ids, "%s%.*s", visited->ids.len > 0 ? " " : "",
+              (int)job->id.len, job->id.p);
+    return visited->last == NULL || !span_is(job->id, visited->last) ||
+           err_set(err, ERR_DATA, "enough");
+}
+
+static void each_job_of_a_list_is_visited_once(void **state) {
+    struct rig *rig = *state;
+    fill(rig);
+    const struct {
+        struct store_list list;
+        const char *last, *ids;
+    } cases[] = {
+        {{0}, NULL, "j1 j2 j3 C4 C5 j6 j7 k1"},
+        {{.limit = 1}, NULL, "j1 j2 j3 C4 C5 j6 j7 k1"},
+        {{.limit = 4}, NULL, "j1 j2 j3 C4 C5 j6 j7 k1"},
+        {{.limit = 3, .newest_first = true}, NULL, "k1 j7 j6 C5 C4 j3 j2 j1"},
+        {{.limit = 3, .after_num = 3}, NULL, "C4 C5 j6 j7 k1"},
+        {{.limit = 2, .states = STATES_FINAL}, NULL, "j3"},
+        {{.limit = 2, .kinds = 1u << JOB_KINDS}, NULL, ""},
+        {{.limit = 2}, "C4", "j1 j2 j3 C4"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct visited visited = {.last = cases[i].last};
+        struct err err = {0};
+        assert_int_equal(
+            store_jobs_each(rig->store, &cases[i].list, visit, &visited, &err),
+            cases[i].last == NULL);
+        assert_int_equal(err.kind, cases[i].last ? ERR_DATA : ERR_NONE);
+        assert_string_equal(text_string(&visited.ids), cases[i].ids);
+        text_clear(&visited.ids);
+    }
+}
+
 static void lists_contain_specs_only_on_request(void **state) {
     struct rig *rig = *state;
     fill(rig);
@@ -342,6 +383,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(ready_jobs_are_ordered_by_rank_and_number),
         RIG_TESTS(lists_obey_every_option),
+        RIG_TESTS(each_job_of_a_list_is_visited_once),
         RIG_TESTS(lists_contain_specs_only_on_request),
         RIG_TESTS(edges_can_be_followed_backwards),
         RIG_TESTS(edges_come_in_pages_of_whole_jobs),

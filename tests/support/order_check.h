@@ -1,5 +1,7 @@
 /* Asserts that everything the order caches for speed equals a fresh
- * computation. Slow. */
+ * computation. Slow. It uses none of the functions that it judges: ranks are
+ * computed from the relations alone, because with core/order_rank.c it would
+ * repeat the mistakes of that file. */
 #ifndef POINTSMAN_TESTS_ORDER_CHECK_H
 #define POINTSMAN_TESTS_ORDER_CHECK_H
 
