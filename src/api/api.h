@@ -95,6 +95,9 @@ struct api_roles {
     bool (*why)(void *ctx, const struct job *job, struct wall now,
                 struct arena *arena, struct scheduler_reason **ret_reasons,
                 size_t *ret_count, struct err *err);
+    /* The merge train of a target (empty: all) as lines of JSON (as
+     * train_json). */
+    bool (*train)(void *ctx, struct span target, struct text *out);
     /* What a job's running attempts use and report. */
     void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
     /* The jobs that a process of this machine may belong to (their numbers, in

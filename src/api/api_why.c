@@ -125,6 +125,17 @@ static struct scheduler_reason present(struct api_call *call,
     return reason;
 }
 
+/* Puts its state before the other reasons. */
+static void add_present(struct api_call *call, const struct job *job,
+                        struct why *why) {
+    struct scheduler_reason *reasons =
+        arena_alloc(&call->arena, (why->count + 1) * sizeof(*reasons));
+    reasons[0] = present(call, job);
+    memcpy(reasons + 1, why->reasons, why->count * sizeof(*reasons));
+    why->reasons = reasons;
+    why->cap = ++why->count;
+}
+
 static void reason_json(struct api_call *call, const struct job *job,
                         const struct scheduler_reason *reason) {
     struct json json;
@@ -193,8 +204,11 @@ void api_why(struct api_call *call) {
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
     bool waits = (STATES_WAITING & STATE_BIT(job.state)) != 0;
+    /* Between its checks a set on a merge train waits too. */
+    bool asks =
+        waits || (job.state == STATE_EXECUTING && job_has(&job, JOB_LANDS));
     bool ok = true;
-    if (waits && roles != NULL && roles->why != NULL)
+    if (asks && roles != NULL && roles->why != NULL)
         ok = roles->why(roles->ctx, &job, api_now(call), &call->arena,
                         &why.reasons, &why.count, &err);
     else if (waits)
@@ -204,6 +218,8 @@ void api_why(struct api_call *call) {
         return;
     }
     why.cap = why.count;
+    if (!waits && why.count > 0)
+        add_present(call, &job, &why);
     if (waits && can_estimate(&job, &why) && !why_estimate(call, &job, &why))
         return;
     if (why.count == 0) {

@@ -1,5 +1,8 @@
 #include "changes/change_start.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "landing/land_start.h"
 #include "scheduler/attempt_start.h"
@@ -108,6 +111,44 @@ static struct run_set set_of(const struct run_start *start) {
     return set;
 }
 
+/* Target names may contain slashes, like branches; a colon cannot occur. */
+static char *apart_path(struct span target, struct arena *arena) {
+    char *path =
+        arena_printf(arena, "ctrl/train.%.*s", (int)target.len, target.p);
+    for (char *at = path + strlen("ctrl/"); *at != '\0'; at++)
+        if (*at == '/')
+            *at = ':';
+    return path;
+}
+
+static void landed_trees(const struct run_train *train, size_t count,
+                         struct land_start *sets, struct arena *arena) {
+    for (size_t i = 0; i < count; i++) {
+        if (train->trees != NULL)
+            sets[i].tree = string_of(train->trees[i], arena);
+        if (train->joined != NULL)
+            sets[i].joined = train->joined[i];
+    }
+}
+
+/* The target of a merge train checks candidates before they land. */
+static void for_train(const struct run_train *train, struct arena *arena,
+                      struct land_start *landing) {
+    bool checks = train->task == RUN_TRAIN_CHECK;
+    if (!checks)
+        landing->check_count = 0;
+    landing->apart = apart_path(train->target, arena);
+    landing->fresh = train->fresh;
+    landing->merge = train->task == RUN_TRAIN_MERGE;
+    landing->aside = train->aside;
+    if (landing->merge)
+        landing->onto = string_of(train->tree, arena);
+    else if (checks)
+        landing->check = string_of(train->tree, arena);
+    else
+        landing->tip = string_of(train->tip, arena);
+}
+
 /* The account that runs the checks of these sets, or the command. The code of
  * all of them runs together: a set of the owner may run under the account of
  * somebody else, but sets of two others under no account of either. */
@@ -139,6 +180,27 @@ static bool user_of(const struct work_site *site,
     return true;
 }
 
+/* The account of what the process runs. On a merge train that is also the code
+ * of the sets ahead, which have not landed. Probes, merges and landings of a
+ * train run nothing of the sets. */
+static bool account_of(const struct work_site *site,
+                       const struct run_start *start,
+                       const struct config_target *target,
+                       const struct run_set *sets, size_t count,
+                       struct arena *arena, struct span *ret_user,
+                       struct err *err) {
+    const struct run_train *train = start->train;
+    *ret_user = (struct span){0};
+    if (start->probe || (train != NULL && train->task != RUN_TRAIN_CHECK))
+        return true;
+    size_t below = train != NULL ? train->below_count : 0;
+    struct run_set *all = arena_alloc(arena, (count + below) * sizeof *all);
+    memcpy(all, sets, count * sizeof *all);
+    if (below > 0)
+        memcpy(all + count, train->below, below * sizeof *all);
+    return user_of(site, target, all, count + below, arena, ret_user, err);
+}
+
 static bool write_landing(const struct work_site *site,
                           const struct run_start *start,
                           const struct config_target *target,
@@ -149,15 +211,21 @@ static bool write_landing(const struct work_site *site,
     const struct run_set *sets = several ? start->sets : &alone;
     size_t others = several ? start->set_count - 1 : 0;
     bool command = target->command.count > 0;
+    struct land_start *all = arena_alloc(arena, (others + 1) * sizeof *all);
     struct span user = {0};
-    /* A probe runs nothing of the set. */
-    if (!start->probe &&
-        !user_of(site, target, sets, others + 1, arena, &user, err))
+    if (!account_of(site, start, target, sets, others + 1, arena, &user, err))
         return false;
-    struct land_start landing = landed_set(&sets[0], arena);
+    for (size_t i = 0; i <= others; i++)
+        all[i] = landed_set(&sets[i], arena);
+    if (start->train != NULL)
+        landed_trees(start->train, others + 1, all, arena);
+    struct land_start landing = all[0];
     landing.probe = start->probe;
     landing.target = string_of(start->job->target, arena);
-    landing.work = work_path(start, "land", arena);
+    landing.work =
+        start->train != NULL && start->train->task == RUN_TRAIN_MERGE
+            ? arena_printf(arena, "tmp/merge.%" PRIu64, start->handle)
+            : work_path(start, "land", arena);
     landing.user = string_of(user, arena);
     landing.symlinks = target->symlinks == SYMLINKS_ALLOW;
     landing.timeout_s = target->timeout_s;
@@ -173,11 +241,10 @@ static bool write_landing(const struct work_site *site,
         landing.committer = string_of(target->committer, arena);
         landing.blind = (enum config_blind)target->blind;
     }
-    struct land_start *rest = arena_alloc(arena, others * sizeof *rest + 1);
-    for (size_t i = 0; i < others; i++)
-        rest[i] = landed_set(&sets[i + 1], arena);
-    landing.others = rest;
+    landing.others = all + 1;
     landing.other_count = others;
+    if (start->train != NULL)
+        for_train(start->train, arena, &landing);
     land_start_format(&landing, out);
     return true;
 }
@@ -291,12 +358,15 @@ static bool make(const struct work_site *site, const struct run_start *start,
                                    "/usr/sbin:/usr/bin:/sbin:/bin");
     attempt_words_add_string(&env, "LANG=C.UTF-8");
     attempt_words_add_environment(&env, start);
+    if (start->train != NULL && start->train->task == RUN_TRAIN_CHECK)
+        attempt_words_add_string(
+            &env, arena_printf(arena, "POINTSMAN_LANE=%u", start->train->lane));
     ret_start->argv = argv.items;
     ret_start->envp = env.items;
     ret_start->dir = site->base_path;
     ret_start->mask = 022;
     ret_start->lock_path =
-        start->probe
+        start->probe || (start->train != NULL && !start->train->locks)
             ? NULL
             : arena_printf(arena, "run/%.*s", (int)job->name.len, job->name.p);
     return true;

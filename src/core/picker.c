@@ -249,6 +249,10 @@ bool picker_next(struct picker *picker, struct wall now, uint64_t *ret_num) {
     return true;
 }
 
+bool picker_is_wanted(const struct picker *picker) {
+    return heap_first(&picker->open) != NULL;
+}
+
 /* ---- why ---------------------------------------------------------------- */
 
 static uint64_t first_assigned(const struct picker_lane *lane) {

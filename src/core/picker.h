@@ -101,6 +101,8 @@ void picker_lasting(struct picker *picker, uint64_t num);
  * be offered. */
 void picker_ended(struct picker *picker, uint64_t num, int64_t ran_ms);
 
+/* True if a job is ready that only lacks a slot. */
+bool picker_is_wanted(const struct picker *picker);
 /* How many more jobs may be assigned now if there are enough. */
 unsigned picker_room(const struct picker *picker);
 /* The number of assignments in excess, since attempts turned out to be long:

@@ -27,6 +27,8 @@
 #define REASON_RB_NOTHING "rb-nothing" /* all of it was rolled back already */
 #define REASON_RB_EMPTY "rb-empty"     /* done; nothing was left of a member */
 #define REASON_RB "rb" /* a rollback waits for nothing in Q */
+#define REASON_HELD "held" /* it left the merge train of its target */
+#define REASON_LEFT "left" /* the same, because something else has left it */
 
 /* ---- other events ------------------------------------------------------- */
 
@@ -38,6 +40,10 @@
 #define REASON_KILL "kill" /* end it without grace; also of EVENT_SIGNAL */
 /* EVENT_SIGNAL */
 #define REASON_HUP "hup"
+
+/* EVENT_TRAIN of a target, by an operator; the others are in train_note.def */
+#define REASON_RECHECK "recheck"
+#define REASON_FORGOTTEN "forgotten"
 
 /* ---- causes of jobs ----------------------------------------------------- */
 

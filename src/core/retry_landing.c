@@ -90,6 +90,10 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
         as.error = said->rest;
         break;
     case LAND_TEMPORARY:
+    case LAND_MERGED: /* nothing landed */
+    case LAND_PASSED:
+    case LAND_MOVED:
+    case LAND_CHANGED:
         as.exit_code = 111;
         as.signal = 0;
         as.error = said->rest;

@@ -2,21 +2,6 @@
 
 enum { FORMAT_VERSION = 1 };
 
-static const char *const remember_words[] = {"off", "set", "tree"};
-
-const char *train_remember_word(enum train_remember remember) {
-    return remember_words[remember];
-}
-
-bool train_remember_parse(struct span word, enum train_remember *ret_remember) {
-    for (unsigned i = 0; i < 3; i++)
-        if (span_is(word, remember_words[i])) {
-            *ret_remember = (enum train_remember)i;
-            return true;
-        }
-    return false;
-}
-
 /* The length in front keeps "ab" + "c" apart from "a" + "bc". */
 static void add_part(struct text *out, struct span part) {
     text_addf(out, "%zu:", part.len);
@@ -51,13 +36,14 @@ void train_key_format(const struct train_key *key, struct text *out) {
     add_parts(out, key->ids, by_set ? key->id_count : 0);
 }
 
-bool train_record_is_disputed(const struct train_record *record) {
+/* A run with this key failed after, or at the time of, the newest pass. */
+static bool is_disputed(const struct train_record *record) {
     return record->passed.ns > 0 && record->failed.ns >= record->passed.ns;
 }
 
 bool train_record_is_reusable(const struct train_record *record,
                               int64_t remember_for_ms, struct wall now) {
-    if (record->passed.ns == 0 || train_record_is_disputed(record))
+    if (record->passed.ns == 0 || is_disputed(record))
         return false;
     return remember_for_ms == 0 ||
            wall_ms_since(now, record->passed) <= remember_for_ms;

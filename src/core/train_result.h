@@ -15,9 +15,6 @@ enum train_remember {
     TRAIN_REMEMBER_TREE /* ... and for all sets that give the same tree */
 };
 
-const char *train_remember_word(enum train_remember remember);
-bool train_remember_parse(struct span word, enum train_remember *ret_remember);
-
 struct train_check {
     struct span name;
     const struct span *words; /* of its command line */
@@ -51,9 +48,6 @@ struct train_record {
     struct wall failed; /* its newest failure; 0: none */
 };
 
-/* True if a run with this key failed after, or at the time of, the newest
- * pass. */
-bool train_record_is_disputed(const struct train_record *record);
 /* True if the pass may replace a run now. `remember_for_ms`: how old a pass may
  * be; 0: any age. */
 bool train_record_is_reusable(const struct train_record *record,

@@ -15,6 +15,7 @@
 #include "landing/commit.h"
 #include "landing/git.h"
 #include "landing/history.h"
+#include "landing/land_candidate.h"
 #include "landing/land_work.h"
 #include "landing/merge.h"
 #include "landing/objects_apart.h"
@@ -273,10 +274,17 @@ static enum step merge(struct landing *landing, struct landing_set *set,
     if (!merge_make(&landing->merge, err))
         return STEP_FAILED;
     struct span why = text_span(&landing->merge.why);
+    if (landing->merge.result != MERGE_CLEAN && landing->start->tip != NULL)
+        return finish_for(landing, set, LAND_CHANGED, "", why);
     if (landing->merge.result == MERGE_CONFLICT)
         return finish_for(landing, set, LAND_CONFLICT, "", why);
     if (landing->merge.result == MERGE_REFUSED)
         return finish_for(landing, set, LAND_FAILED, "policy", why);
+    if (set->start->tree != NULL &&
+        strcmp(landing->merge.tree, set->start->tree) != 0)
+        return finish_for(landing, set, LAND_CHANGED, "",
+                          SPAN("the merge gives another tree than the one "
+                               "that was checked"));
     if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
         printf("the branch already contains all of it\n");
     return STEP_GO_ON;
@@ -427,8 +435,22 @@ static enum step try_once(struct landing *landing, struct err *err) {
     return step == STEP_GO_ON ? move(landing, err) : step;
 }
 
+/* Only the caller can know what to land on another commit than the one it
+ * expected. */
+static bool is_expected(const struct landing *landing) {
+    const char *tip = landing->start->tip;
+    return tip == NULL ||
+           strcmp(tip, landing->tip[0] != '\0' ? landing->tip : "none") == 0;
+}
+
+static enum step finish_moved(struct landing *landing) {
+    return finish(landing, LAND_MOVED, "", span_of(landing->tip));
+}
+
 static enum step try_on(struct landing *landing, struct err *err) {
     enum step step = try_once(landing, err);
+    if (step == STEP_AGAIN && landing->start->tip != NULL)
+        return finish_moved(landing);
     for (int i = 1; i < TRIES && step == STEP_AGAIN; i++) {
         step = probe(landing, err);
         if (step == STEP_GO_ON)
@@ -473,6 +495,8 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
     if (step == STEP_GO_ON && start->check_count == 0)
         step = step_of(move_begin(landing, err));
     step = blame_target(step, err);
+    if (step == STEP_GO_ON && !is_expected(landing))
+        step = finish_moved(landing);
     if (step == STEP_GO_ON)
         step = load_all(landing, err);
     return step == STEP_GO_ON ? try_on(landing, err) : step;
@@ -493,6 +517,11 @@ static enum step land_by_command(struct landing *landing, struct err *err) {
 static enum step land_in(struct landing *landing, struct err *err) {
     if (!land_work_open(&landing->work, landing->start->work, err))
         return STEP_FAILED;
+    if (landing->start->merge || landing->start->check != NULL)
+        return land_candidate(landing->start, landing->stop, landing->status,
+                              err)
+                   ? STEP_FINISHED
+                   : STEP_FAILED;
     return landing->start->command != NULL ? land_by_command(landing, err)
                                            : land_on_git(landing, err);
 }
@@ -504,8 +533,9 @@ static void sets_open(struct landing *landing) {
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         set->start = i == 0 ? first : &first->others[i - 1];
-        printf("landing %s (%s) on %s\n", set->start->id, set->start->class,
-               first->target);
+        if (!first->merge && first->check == NULL)
+            printf("landing %s (%s) on %s\n", set->start->id, set->start->class,
+                   first->target);
     }
 }
 

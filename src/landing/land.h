@@ -96,10 +96,24 @@ struct land_start {
     const struct land_check *checks;
     size_t check_count;
     bool probe;
+    /* For the merge train of a target (doc/design/train.md). `joined` and
+     * `tree` are fields of each set. */
+    const char *apart; /* directory of the objects of candidates; created */
+    bool fresh;        /* it is emptied first */
+    bool merge;        /* merge the sets and report the trees; nothing lands */
+    const char *onto;  /* for `merge`: the first tree, "none": an empty one;
+                          NULL: only the tip is reported */
+    bool aside;        /* for `merge`: each step onto that tree */
+    bool joined;       /* a step of `merge` with the set behind it */
+    const char *check; /* check this tree; nothing lands */
+    const char *tip;   /* land only if the branch is at this commit, "none":
+                          if it does not exist */
+    const char *tree;  /* land only if the set results in this tree */
     const struct land_start *others;
     size_t other_count;
 };
 
+/* Does what the start says: lands, probes, merges or checks. */
 void land_run(const struct land_start *start, struct child_stop *stop,
               struct land_status *ret_status);
 

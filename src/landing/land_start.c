@@ -79,7 +79,9 @@ static const struct record need_record = RECORD(land_need, need_fields);
     {"bases",      FIELD_RECORDS, false, offsetof(struct land_start, bases),  \
      offsetof(struct land_start, base_count), &base_record},                  \
     {"needs",      FIELD_RECORDS, false, offsetof(struct land_start, needs),  \
-     offsetof(struct land_start, need_count), &need_record}
+     offsetof(struct land_start, need_count), &need_record},                   \
+    {"joined",     FIELD_FLAG,    false, offsetof(struct land_start, joined)}, \
+    {"tree",       FIELD_STRING,  false, offsetof(struct land_start, tree)}
 
 #define OF_TARGET(type)                                                       \
     {"target",     FIELD_STRING,  false, offsetof(struct type, target)},      \
@@ -108,6 +110,13 @@ static const struct field land_fields[] = {
     {"blind",      FIELD_BLIND,   false, offsetof(struct land_start, blind)},
     {"filters",    FIELD_FLAG,    false, offsetof(struct land_start, filters)},
     {"branches",   FIELD_PATH,    false, offsetof(struct land_start, branches)},
+    {"apart",      FIELD_PATH,    false, offsetof(struct land_start, apart)},
+    {"fresh",      FIELD_FLAG,    false, offsetof(struct land_start, fresh)},
+    {"merge",      FIELD_FLAG,    false, offsetof(struct land_start, merge)},
+    {"onto",       FIELD_STRING,  false, offsetof(struct land_start, onto)},
+    {"aside",      FIELD_FLAG,    false, offsetof(struct land_start, aside)},
+    {"check",      FIELD_STRING,  false, offsetof(struct land_start, check)},
+    {"tip",        FIELD_STRING,  false, offsetof(struct land_start, tip)},
     {"checks",     FIELD_RECORDS, false, offsetof(struct land_start, checks),
      offsetof(struct land_start, check_count), &check_record},
     {"others",     FIELD_RECORDS, false, offsetof(struct land_start, others),
@@ -411,6 +420,8 @@ static void set_complete(struct land_start *set,
     set->base_count = own.base_count;
     set->needs = own.needs;
     set->need_count = own.need_count;
+    set->joined = own.joined;
+    set->tree = own.tree;
     set->others = NULL;
     set->other_count = 0;
 }

@@ -61,6 +61,8 @@ int land_status_exit(const struct land_status *status) {
     case LAND_ALREADY:
     case LAND_LANDED:
     case LAND_NOT_LANDED:
+    case LAND_MERGED:
+    case LAND_PASSED:
         return 0;
     case LAND_CONFLICT:
     case LAND_FAILED:
@@ -69,6 +71,8 @@ int land_status_exit(const struct land_status *status) {
     case LAND_UNAVAILABLE:
     case LAND_BASE_LOST:
     case LAND_FORBIDDEN:
+    case LAND_MOVED:
+    case LAND_CHANGED:
         return 111;
     case LAND_STOPPED:
         return 102;

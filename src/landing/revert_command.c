@@ -122,6 +122,10 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     case LAND_ALREADY:
     case LAND_LANDED:
     case LAND_NOT_LANDED:
+    case LAND_MERGED:
+    case LAND_PASSED:
+    case LAND_MOVED:
+    case LAND_CHANGED:
     case LAND_NONE:
         break;
     }

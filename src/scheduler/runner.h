@@ -43,6 +43,28 @@ struct run_set {
     size_t need_count;
 };
 
+/* What a process does for the merge train of a target. */
+enum run_train_task {
+    RUN_TRAIN_MERGE, /* merge sets[], report the trees; no attempt */
+    RUN_TRAIN_CHECK, /* run the checks on `tree` */
+    RUN_TRAIN_LAND   /* land sets[] if the tip is `tip` and the trees result */
+};
+
+struct run_train {
+    enum run_train_task task;
+    struct span target;
+    struct span tip;   /* commit of the branch, "none": there is no branch */
+    struct span tree;  /* MERGE: onto this one; empty: only report the tip */
+    bool aside, fresh; /* MERGE: each step onto `tree`; forget old objects */
+    bool locks;        /* it is an attempt of `job` itself, not of the tip */
+    unsigned lane;     /* CHECK */
+    /* CHECK: other sets whose code is in `tree` and that have not landed. */
+    const struct run_set *below;
+    size_t below_count;
+    const struct span *trees; /* LAND: after sets[i]; empty: any */
+    const bool *joined;       /* MERGE: sets[i] is one step with the next set */
+};
+
 struct run_start {
     uint64_t handle;       /* the scheduler's handle, never used twice */
     const struct job *job; /* valid during the call only */
@@ -55,7 +77,8 @@ struct run_start {
     size_t set_count;           /* 0: only `set` */
     const struct run_member *members; /* for a rollback: newest first */
     size_t member_count;
-    struct span because; /* for a rollback; may be empty */
+    struct span because;           /* for a rollback; may be empty */
+    const struct run_train *train; /* NULL: not for a merge train */
 };
 
 enum run_stop {

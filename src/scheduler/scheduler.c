@@ -22,6 +22,10 @@
 #include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train.h"
+#include "scheduler/scheduler_train_end.h"
+#include "scheduler/scheduler_train_run.h"
+#include "scheduler/target_train.h"
 
 enum { AGAIN_AFTER_FAILURE_MS = 1000, AHEAD_MAX = 256, PAGE_RUNNING = 1000 };
 
@@ -58,7 +62,11 @@ static void take_options(struct scheduler *scheduler,
             .name = arena_span(&names, options->targets[i].name),
             .lanes = options->targets[i].lanes,
             .by_command = options->targets[i].by_command,
+            .train = options->targets[i].train,
         };
+    for (size_t i = 0; i < options->target_count; i++)
+        target_train_copy_key(&names, &options->targets[i].key,
+                              &targets[i].key);
     scheduler->options = *options;
     scheduler->options.actor = arena_span(&names, options->actor);
     scheduler->options.worker = arena_span(&names, options->worker);
@@ -84,9 +92,12 @@ struct scheduler *scheduler_new(struct store *store,
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
     list_init(&scheduler->arrays);
+    list_init(&scheduler->trains);
     rollback_queue_init(&scheduler->rollbacks);
     picker_close(scheduler->picker, rollback_queue_lane, UINT64_MAX);
     apply_limits(scheduler);
+    if (options->parts & SCHEDULER_STARTS)
+        target_trains_configure(scheduler);
     return scheduler;
 }
 
@@ -110,6 +121,7 @@ void scheduler_free(struct scheduler *scheduler) {
     scheduler_jobs_clear(scheduler);
     scheduler_rollback_clear(scheduler);
     targets_clear(scheduler);
+    target_trains_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
     groups_free(scheduler->groups);
@@ -121,9 +133,19 @@ void scheduler_free(struct scheduler *scheduler) {
 
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options) {
+    struct err err;
+    target_trains_note_changes(scheduler, options);
+    LIST_EACH (&scheduler->trains, link)
+        LIST_OF(link, struct target_train, link)->target = NULL;
     take_options(scheduler, options);
     apply_limits(scheduler);
     targets_try(scheduler);
+    if (options->parts & SCHEDULER_STARTS) {
+        target_trains_configure(scheduler);
+        picker_restart(scheduler->picker);
+        if (!scheduler_train_load(scheduler, &err))
+            log_error("cannot read the sets that are pending: %s", err.text);
+    }
     scheduler->idle = false;
 }
 
@@ -137,6 +159,7 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
         scheduler_attempt_new(scheduler, tracked, job->attempt);
     attempt->assigned = job->since;
     attempt->recovery = true;
+    attempt->row_ended = scheduler_train_recall(scheduler, job);
     attempt->is_started = attempt->is_ended = true;
     attempt->end = (struct run_end){
         .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
@@ -234,7 +257,8 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
     store_listen(scheduler->store, scheduler_on_event, scheduler);
     if (!scheduler_load(scheduler, err))
         return false;
-    return !recover_running || recover(scheduler, err);
+    return (!recover_running || recover(scheduler, err)) &&
+           scheduler_train_load(scheduler, err);
 }
 
 /* ---- a turn ------------------------------------------------------------- */
@@ -342,6 +366,15 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         case PLAN_BACKOFF:
             scheduler_backoff_committed(scheduler, ok);
             break;
+        case PLAN_TRAIN_START:
+            scheduler_train_start_committed(scheduler, plan, ok);
+            break;
+        case PLAN_TRAIN_END:
+            scheduler_train_end_committed(scheduler, plan, ok);
+            break;
+        case PLAN_TRAIN_LEAVE:
+            scheduler_train_leave_committed(scheduler, plan, ok);
+            break;
         }
     }
     scheduler->plan_count = 0;
@@ -357,16 +390,26 @@ static void plan_all(struct scheduler *scheduler) {
     picker_proceed(scheduler->picker);
     if (parts & SCHEDULER_STARTS && scheduler_rollback_plan(scheduler))
         return;
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS &&
+        !scheduler->awaits_rollback && scheduler_train_plan_alone(scheduler))
+        return;
     if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
         scheduler_plan_array_ends(scheduler);
         scheduler_plan_ends(scheduler);
     }
     if (!scheduler->group_next && parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
-    if (!scheduler->group_next && parts & SCHEDULER_STARTS &&
-        !scheduler->awaits_rollback) {
-        scheduler_rollback_yield(scheduler);
-        scheduler_plan_starts(scheduler);
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
+        scheduler_train_plan(scheduler);
+        if (!scheduler->awaits_rollback) {
+            scheduler_rollback_yield(scheduler);
+            scheduler_plan_starts(scheduler);
+        }
+        if (store_batch_count(scheduler->batch) == 0 &&
+            !scheduler->awaits_rollback &&
+            scheduler_train_plan_alone(scheduler))
+            return;
+        scheduler_train_notes(scheduler);
     }
     if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
         scheduler_group_plan_start(scheduler);
@@ -427,6 +470,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         next = earlier(next, scheduler_backoff_next(scheduler));
         next = earlier(next, arrays_next(scheduler));
         next = earlier(next, scheduler_rollback_next(scheduler));
+        next = earlier(next, scheduler_train_next(scheduler));
     }
     *ret_next = next;
     return true;
@@ -482,7 +526,8 @@ static bool nothing_runs(const struct scheduler *scheduler) {
 
 bool scheduler_idle(const struct scheduler *scheduler) {
     return scheduler->idle && !scheduler->in_flight &&
-           nothing_runs(scheduler) && store_is_idle(scheduler->store);
+           nothing_runs(scheduler) && !scheduler_train_is_busy(scheduler) &&
+           store_is_idle(scheduler->store);
 }
 
 bool scheduler_used_up(const struct scheduler *scheduler) {

@@ -20,6 +20,7 @@
 #include "lib/err.h"
 #include "lib/time.h"
 #include "core/job.h"
+#include "core/train.h"
 #include "scheduler/runner.h"
 #include "store/store.h"
 
@@ -31,7 +32,13 @@ struct scheduler_target {
     struct span name;
     unsigned lanes;  /* sets executing at one time; 0 = no limit */
     bool by_command; /* a command target, not a branch */
+    /* A branch with several lanes has a merge train (doc/design/train.md). */
+    struct train_config train;
+    struct train_key key; /* what the results of its checks depend on, without
+                             tree and ids */
 };
+
+enum { SCHEDULER_SUM_BYTES = 65 };
 
 struct scheduler_options {
     unsigned parts; /* bits of SCHEDULER_* */
@@ -49,6 +56,13 @@ struct scheduler_options {
     struct span worker;    /* "local" */
     const struct scheduler_target *targets;
     size_t target_count;
+    /* For merge trains. The commit that the branch of a target is at, "none"
+     * if it does not exist; false: only a process of git can tell. NULL: the
+     * same. */
+    bool (*read_tip)(void *ctx, struct span target,
+                     char ret_commit[TRAIN_TREE_BYTES]);
+    void *tip_ctx;
+    void (*sum)(struct span bytes, char ret_hex[SCHEDULER_SUM_BYTES]);
 };
 
 struct scheduler *scheduler_new(struct store *store,
@@ -103,7 +117,8 @@ bool scheduler_start_why(struct scheduler *scheduler, const struct job *job,
                          struct wall now, struct err *err);
 
 /* Each reason that holds the job back, with a sentence: precursor, dependency,
- * hold, lane, slot, time. None for a job that is running or has ended. */
+ * hold, lane, slot, time. For a set on a merge train: where it is. None for any
+ * other job that is running or has ended. */
 struct scheduler_reason {
     const char *kind; /* "precursor" "dependency" "hold" "lane" "slot" "time"
                          "record" "target" "account" */

@@ -9,8 +9,8 @@
 #define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
 
 uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
-    return attempt->of_array ? SLOT_OF_ATTEMPT | attempt->handle
-                             : attempt->tracked->num;
+    bool shared = attempt->of_array || attempt->train != NULL;
+    return shared ? SLOT_OF_ATTEMPT | attempt->handle : attempt->tracked->num;
 }
 
 struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
@@ -65,6 +65,7 @@ void scheduler_attempt_free(struct scheduler *scheduler,
         attempt->companions[i].tracked->attempts--;
     free(attempt->companions);
     free(attempt->landing);
+    free(attempt->below);
     free(attempt->end_memory);
     free(attempt);
 }

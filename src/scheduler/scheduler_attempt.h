@@ -4,6 +4,7 @@
 
 #include "lib/list.h"
 #include "core/retry.h"
+#include "core/train.h"
 #include "scheduler/runner.h"
 #include "scheduler/scheduler_job.h"
 #include "wire/land_verdict.h"
@@ -29,6 +30,19 @@ struct attempt {
     unsigned number;
     struct companion *companions;
     size_t companion_count;
+    struct target_train *train; /* NULL: not for a merge train */
+    bool checks;                /* ... it only runs checks on `tree` ... */
+    uint64_t unit;              /* ... of this unit; 0: the tip */
+    uint64_t home;              /* ... recorded under this unit */
+    bool begins;                /* ... whose sets leave P with it */
+    char tree[TRAIN_TREE_BYTES];
+    unsigned lane;
+    uint64_t *below; /* other sets in `tree` that have not landed */
+    size_t below_count;
+    enum train_run_end run_end; /* decided, being recorded */
+    enum train_landing_end landing_end;
+    bool stopped;      /* its end was requested by the train */
+    bool row_ended;    /* recovery: its row has an end already */
     uint64_t *landing; /* these sets and the job itself, in landing order */
     struct wall assigned;
     bool is_started;   /* handed to the runner */

@@ -52,6 +52,38 @@ void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
     }
 }
 
+/* ---- approvals ----------------------------------------------------------- */
+
+static bool is_among(struct span name, const struct span *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* The approvers of a change, for its trailers: from its events, each once. */
+void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
+                              const struct job *job, struct run_set *set) {
+    struct store_event *events;
+    size_t count, kept = 0;
+    struct err err;
+    *set = (struct run_set){.job = job};
+    if (!job_has(job, JOB_CAN_BE_APPROVED))
+        return;
+    if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
+                      &err)) {
+        scheduler_log_read_failure("the approvals", job->num, &err);
+        return;
+    }
+    struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_APPROVED &&
+            !is_among(events[i].actor, names, kept))
+            names[kept++] = events[i].actor;
+    set->approved_by = names;
+    set->approved_count = kept;
+}
+
 /* ---- dependencies -------------------------------------------------------- */
 
 enum { CHAIN_MAX = 16 }; /* of sets that supersede each other */

@@ -1,5 +1,5 @@
-/* What a set that lands builds on: the sets of the stack below it (##base-set)
- * and its dependencies. */
+/* What a landing is told of its sets: their approvers, the sets of the stack
+ * below each (##base-set), and its dependencies. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_BASES_H
 
@@ -15,6 +15,9 @@ enum { BASES_MAX = 1000 }; /* sets that are looked up below one */
  * logged. The landing refuses a set if it needs a base that is not listed. */
 void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
                           struct run_set *set);
+/* The approvers of a change, for its trailers. */
+void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
+                              const struct job *job, struct run_set *ret_set);
 
 /* Sets set->needs: the landed sets of its target that set->job depends on or is
  * stacked on, or that have superseded those. An error of the registry is

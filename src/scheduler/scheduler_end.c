@@ -2,7 +2,6 @@
 #include "scheduler/scheduler_end.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,9 +14,11 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
+#include "scheduler/scheduler_row.h"
 #include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train_end.h"
 #include "scheduler/scheduler_verdict.h"
 
 enum { TAKEN_AGAIN_MS = 2000 };
@@ -76,8 +77,10 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
     struct attempt *attempt =
         map_get(&scheduler->by_handle, map_num_key(&end->handle));
-    if (!attempt)
+    if (!attempt) {
+        (void)scheduler_train_merge_ended(scheduler, end);
         return;
+    }
     scheduler->idle = false;
     if (end->handle == attempt->probe_handle) {
         probe_ended(scheduler, attempt, end);
@@ -129,66 +132,6 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
 
 /* ---- recording ---------------------------------------------------------- */
 
-static struct span node_of(const struct attempt *attempt) {
-    const struct array_task *task = scheduler_attempt_task(attempt);
-    return task ? task->node : (struct span){0};
-}
-
-/* A lost output does not change how the attempt ended, but the detail explains
- * why the output is incomplete. */
-static struct span row_detail(struct scheduler *scheduler,
-                              const struct run_end *end,
-                              const struct retry_verdict *verdict) {
-    struct text detail = TEXT_INIT;
-    if (!end->lost_output)
-        return span_of(verdict->detail);
-    text_addf(&detail,
-              "%s%ssome of its output is lost: it could not be written to disk",
-              verdict->detail, verdict->detail[0] ? "; " : "");
-    struct span kept =
-        arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
-    text_clear(&detail);
-    return kept;
-}
-
-/* A member of a rollback that did not end after HUP. */
-static void note_kill(struct scheduler *scheduler,
-                      const struct tracked_job *tracked,
-                      const struct run_end *end) {
-    const struct attempt *rollback = scheduler->rollback_run.attempt;
-    if (rollback && tracked->killer == RETRY_ROLLBACK && end->signal == SIGKILL)
-        store_note(scheduler->batch, EVENT_SIGNAL, tracked->num,
-                   tracked->job.id, SPAN(REASON_KILL),
-                   rollback->tracked->job.id);
-}
-
-static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
-                     const struct tracked_job *tracked, unsigned number,
-                     const struct retry_verdict *verdict) {
-    const struct run_end *end = &attempt->end;
-    struct store_attempt row = {
-        .num = tracked->num,
-        .node = node_of(attempt),
-        .attempt = number,
-        .status = verdict->task,
-        .assigned = attempt->assigned,
-        .started = end->started,
-        .ended = end->ended,
-        .exit_code = end->exit_code,
-        .signal = end->signal,
-        .reason = span_of(verdict->reason),
-        .detail = row_detail(scheduler, end, verdict),
-        .worker = scheduler->options.worker,
-        .output = end->place,
-        .output_bytes = end->output_bytes,
-        .cpu_us = end->cpu_us,
-        .peak_kib = end->peak_kib,
-        .trace = end->trace,
-    };
-    store_end(scheduler->batch, &row);
-    note_kill(scheduler, tracked, end);
-}
-
 /* The job leaves, and what waits for it may be more urgent than what is ready
  * now: its rank shows that (O14). */
 static void yield_to_waiting(struct scheduler *scheduler,
@@ -232,7 +175,7 @@ static unsigned plan_move(struct scheduler *scheduler,
 static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                          struct retry_verdict *verdict) {
     struct tracked_job *tracked = attempt->tracked;
-    store_unassign(scheduler->batch, tracked->num, node_of(attempt),
+    store_unassign(scheduler->batch, tracked->num, scheduler_row_node(attempt),
                    attempt->number);
     verdict->to = STATE_PENDING;
     snprintf(verdict->reason, sizeof(verdict->reason), REASON_RETURNED);
@@ -248,7 +191,8 @@ static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
     bool killed = tracked->killer != RETRY_NOBODY;
     attempt->before = array_task_end(array, attempt->task, verdict, killed);
     if (verdict->action == RETRY_MOVE)
-        plan_row(scheduler, attempt, tracked, attempt->number, verdict);
+        scheduler_row_end(scheduler, attempt, tracked, attempt->number,
+                          verdict);
     else
         plan_uncount(scheduler, attempt, verdict);
     if (task->not_before.ns > 0 && task->status != TASK_FAILED)
@@ -336,8 +280,8 @@ static void plan_companion_end(struct scheduler *scheduler,
         store_unassign(scheduler->batch, companion->tracked->num,
                        (struct span){0}, companion->number);
     else
-        plan_row(scheduler, attempt, companion->tracked, companion->number,
-                 &own);
+        scheduler_row_end(scheduler, attempt, companion->tracked,
+                          companion->number, &own);
     plan_move(scheduler, companion->tracked, &own);
 }
 
@@ -361,6 +305,10 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
 }
 
 static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
+    if (attempt->train != NULL) {
+        scheduler_train_plan_end(scheduler, attempt);
+        return;
+    }
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
     plan_target(scheduler, attempt, &verdict);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_END);
@@ -384,7 +332,8 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
         retry_of_carried(sets, attempt->companion_count + 1, 0, &verdict,
                          said_of(attempt, &verdict));
     if (verdict.action != RETRY_UNCOUNT)
-        plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
+        scheduler_row_end(scheduler, attempt, attempt->tracked, attempt->number,
+                          &own);
     plan->back = own.to == STATE_PENDING;
     if (job_has(&attempt->tracked->job, JOB_ROLLS_BACK))
         scheduler_rollback_plan_end(scheduler, attempt, &verdict);

@@ -14,6 +14,7 @@
 #include "scheduler/scheduler_scope.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train_leave.h"
 
 /* If a newcomer supersedes other sets, reports this for the jobs that wait for
  * those. */
@@ -150,11 +151,13 @@ static void on_cancel(struct scheduler *scheduler,
     tracked->killer = RETRY_OPERATOR;
     tracked->kill |= span_is(event->reason, REASON_KILL);
     scheduler_stop_job(scheduler, tracked, scheduler_stop_kind(tracked));
+    scheduler_train_leave_killed(scheduler, tracked);
 }
 
 void scheduler_on_event(void *ctx, const struct store_event *event) {
     struct scheduler *scheduler = ctx;
     scheduler->idle = false;
+    scheduler_train_leave_event(scheduler, event);
     if (event->kind == EVENT_MOVE)
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)

@@ -25,11 +25,12 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     expect_backoff(scheduler, job->not_before);
     if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))
         return;
+    bool on_train = target_train_offer(scheduler, job);
     struct picker_job offer = {
         .num = job->num,
         .rank = job_rank(job),
         .job_class = job->job_class,
-        .target = rollback_queue_lane_of(job),
+        .target = on_train ? rollback_queue_lane : rollback_queue_lane_of(job),
         .admitted = job->admitted,
         .not_before = job->not_before,
     };

@@ -7,18 +7,22 @@
 
 struct scheduler;
 struct attempt;
+struct target_train;
 
 enum plan_kind {
-    PLAN_TAKE,      /* a rollback starts */
-    PLAN_MORE,      /* a rollback gets more members */
-    PLAN_REVERT,    /* the process of a rollback may start */
-    PLAN_END,       /* of an attempt */
-    PLAN_START,     /* of an attempt */
-    PLAN_BEGIN,     /* of an array */
-    PLAN_ARRAY_END, /* an array ends although no attempt ended */
-    PLAN_STAGE,     /* a proposal of the order */
-    PLAN_RANK,      /* a proposal of the order: another rank */
-    PLAN_BACKOFF    /* back-offs that have ended */
+    PLAN_TAKE,        /* a rollback starts */
+    PLAN_MORE,        /* a rollback gets more members */
+    PLAN_REVERT,      /* the process of a rollback may start */
+    PLAN_END,         /* of an attempt */
+    PLAN_START,       /* of an attempt */
+    PLAN_BEGIN,       /* of an array */
+    PLAN_ARRAY_END,   /* an array ends although no attempt ended */
+    PLAN_STAGE,       /* a proposal of the order */
+    PLAN_RANK,        /* a proposal of the order: another rank */
+    PLAN_BACKOFF,     /* back-offs that have ended */
+    PLAN_TRAIN_START, /* of an attempt for a merge train */
+    PLAN_TRAIN_END,   /* of such an attempt */
+    PLAN_TRAIN_LEAVE  /* the sets of a unit leave X, or fail in P */
 };
 
 struct plan {
@@ -26,6 +30,7 @@ struct plan {
     unsigned op;             /* index of the move, or of the only operation */
     struct attempt *attempt; /* for END, START */
     uint64_t num;
+    struct target_train *train; /* for TRAIN_... */
     bool again; /* END: the job goes on, this was one of several tasks */
     bool back;  /* END: the job will be pending again */
 };

@@ -28,8 +28,9 @@
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_members.h"
 #include "scheduler/scheduler_plan.h"
-#include "scheduler/scheduler_start.h"
+#include "scheduler/scheduler_bases.h"
 #include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_train_leave.h"
 #include "scheduler/scheduler_verdict.h"
 
 enum {
@@ -337,6 +338,7 @@ static void stop_member(struct scheduler *scheduler, uint64_t num) {
                SPAN(REASON_HUP),
                scheduler->rollback_run.attempt->tracked->job.id);
     scheduler_stop_job(scheduler, tracked, RUN_STOP_HUP);
+    scheduler_train_leave_killed(scheduler, tracked);
 }
 
 static void stop_members(struct scheduler *scheduler,

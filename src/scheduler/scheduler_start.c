@@ -17,6 +17,7 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_train_run.h"
 
 /* How long slots may be busy before assignments behind them are withdrawn. */
 enum { PATIENCE_MS = 50 };
@@ -177,6 +178,37 @@ static bool may_start(const struct scheduler *scheduler) {
     return !scheduler->draining && (limit == 0 || scheduler->started < limit);
 }
 
+/* A set that is being staged may be more urgent than a run of its train. */
+static bool stages(const struct scheduler *scheduler) {
+    for (size_t i = 0; i < scheduler->plan_count; i++)
+        if (scheduler->plans[i].kind == PLAN_STAGE)
+            return true;
+    return false;
+}
+
+/* Starts the next run of a train if it comes before the job and the task. */
+static bool plan_train_run(struct scheduler *scheduler,
+                           const struct tracked_array *array,
+                           struct tracked_job *tracked) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct train_run run;
+    struct span rank;
+    if (stages(scheduler))
+        return false;
+    struct target_train *target =
+        scheduler_train_best(scheduler, &run, &arena, &rank);
+    if (target == NULL ||
+        (array != NULL &&
+         (rank.len == 0 ||
+          span_compare(job_rank(&array->tracked->job), rank) < 0)) ||
+        (tracked != NULL &&
+         (rank.len == 0 || span_compare(job_rank(&tracked->job), rank) < 0)))
+        return false;
+    if (tracked != NULL)
+        put_back(scheduler, tracked);
+    return scheduler_train_plan_run(scheduler, target, &run);
+}
+
 /* Plans one more start, of a task or of a job: whichever is more urgent. */
 static bool plan_one(struct scheduler *scheduler) {
     size_t task;
@@ -190,6 +222,8 @@ static bool plan_one(struct scheduler *scheduler) {
             return true;
         }
     }
+    if (plan_train_run(scheduler, array, tracked))
+        return true;
     if (array && tracked &&
         span_compare(job_rank(&array->tracked->job), job_rank(&tracked->job)) <=
             0) {
@@ -248,6 +282,8 @@ static void start_all(struct scheduler *scheduler) {
 void scheduler_plan_starts(struct scheduler *scheduler) {
     scheduler_backoff_offer(scheduler);
     start_all(scheduler);
+    if (picker_room(scheduler->picker) == 0)
+        scheduler_train_spare(scheduler);
     scheduler_backoff_clear(scheduler);
 }
 
@@ -321,36 +357,6 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     scheduler_attempt_free(scheduler, attempt);
     scheduler_job_drop(scheduler, tracked);
     scheduler_offer_num(scheduler, num);
-}
-
-static bool is_among(struct span name, const struct span *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (span_equal(names[i], name))
-            return true;
-    return false;
-}
-
-/* The approvers of a change, for its trailers: from its events, each once. */
-void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
-                              const struct job *job, struct run_set *set) {
-    struct store_event *events;
-    size_t count, kept = 0;
-    struct err err;
-    *set = (struct run_set){.job = job};
-    if (!job_has(job, JOB_CAN_BE_APPROVED))
-        return;
-    if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
-                      &err)) {
-        scheduler_log_read_failure("the approvals", job->num, &err);
-        return;
-    }
-    struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
-    for (size_t i = 0; i < count; i++)
-        if (events[i].kind == EVENT_APPROVED &&
-            !is_among(events[i].actor, names, kept))
-            names[kept++] = events[i].actor;
-    set->approved_by = names;
-    set->approved_count = kept;
 }
 
 static void take_set(struct scheduler *scheduler, struct arena *arena,

@@ -31,8 +31,5 @@ void scheduler_start_committed(struct scheduler *scheduler,
 /* The same for the step of a whole array to X, before its first task. */
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
                            bool ok);
-/* The approvers of a change, for its trailers. */
-void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
-                              const struct job *job, struct run_set *ret_set);
 
 #endif

@@ -14,6 +14,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
+#include "scheduler/target_train.h"
 
 /* Maximum number of back-offs handled at a time. */
 enum { BACKOFF_MAX = 512 };
@@ -46,6 +47,7 @@ struct scheduler {
     struct plan *plans;
     size_t plan_count, plan_cap;
 
+    struct list trains;  /* of struct target_train.link */
     struct map unusable; /* target -> struct unusable */
 
     struct rollback_queue rollbacks;

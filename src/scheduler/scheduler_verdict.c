@@ -197,6 +197,15 @@ static struct retry_verdict on_status(struct scheduler *scheduler,
     return verdict;
 }
 
+struct retry_verdict scheduler_verdict_temporary(struct scheduler *scheduler,
+                                                 struct tracked_job *tracked,
+                                                 struct span why) {
+    struct attempt attempt = {.tracked = tracked};
+    struct retry_end end = {
+        .result = RETRY_RAN, .exit_code = 111, .error = why};
+    return decide(scheduler, &attempt, NULL, &end);
+}
+
 struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
                                        struct attempt *attempt) {
     if (!job_has(&attempt->tracked->job, JOB_LANDS))
@@ -216,6 +225,7 @@ bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,
                                    const struct attempt *attempt) {
     struct retry_landing landing = landing_of(scheduler, attempt);
     struct retry_end end = retry_end_of(attempt);
-    return !attempt->probed && job_has(&attempt->tracked->job, JOB_LANDS) &&
+    return !attempt->probed && !attempt->checks &&
+           job_has(&attempt->tracked->job, JOB_LANDS) &&
            retry_landing_is_unclear(&landing, &end);
 }

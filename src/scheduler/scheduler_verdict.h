@@ -16,6 +16,10 @@ bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,
 /* The verdict on an attempt that ended. */
 struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
                                        struct attempt *attempt);
+/* The verdict if an attempt of the job had ended temporarily. */
+struct retry_verdict scheduler_verdict_temporary(struct scheduler *scheduler,
+                                                 struct tracked_job *tracked,
+                                                 struct span why);
 /* The verdict if the attempt had ended in this way. */
 struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
                                           struct attempt *attempt,

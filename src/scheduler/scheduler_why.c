@@ -8,6 +8,7 @@
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train.h"
 
 /* More than the maximum number of slots. */
 enum { EXECUTING_MAX = 8192 };
@@ -118,6 +119,12 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct err *err) {
     struct why why = {.arena = arena};
     (void)err;
+    if (job->state == STATE_EXECUTING) {
+        (void)scheduler_train_why(scheduler, job, now, &why);
+        *ret_reasons = why.reasons;
+        *ret_count = why.count;
+        return true;
+    }
     scheduler_order_answer(scheduler);
     uint64_t entry = groups_entry(scheduler->groups, job->num);
     if (entry == 0)
@@ -132,6 +139,8 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
         (void)0; /* nothing else counts until it is available */
     else if (job_has(job, JOB_ROLLS_BACK) && ready)
         why_another(scheduler, job, now, &why);
+    else if (scheduler_train_why(scheduler, job, now, &why))
+        (void)0; /* its train decides */
     else if (ready)
         why_scheduled(scheduler, job, now, &why);
     *ret_reasons = why.reasons;

@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/fifo.h"
 #include "os/output.h"
+#include "scheduler/train_json.h"
 #include "serve/roles_inner.h"
 #include "serve/scheduler_role.h"
 #include "serve/tables.h"
@@ -122,6 +123,11 @@ static bool hook_why(void *ctx, const struct job *job, struct wall now,
     struct roles *roles = ctx;
     return scheduler_why(roles->host.scheduler, job, now, arena, ret_reasons,
                          ret_count, err);
+}
+
+static bool hook_train(void *ctx, struct span target, struct text *out) {
+    struct roles *roles = ctx;
+    return train_json(roles->host.scheduler, target, out);
 }
 
 /* What the API wrote came with the store's events; only a turn is missing. */
@@ -305,6 +311,7 @@ static void set_hooks(struct roles *roles) {
         .ctx = roles,
         .checker = roles->host.checker,
         .why = role_is_here(&roles->host, &exec_role) ? hook_why : NULL,
+        .train = role_is_here(&roles->host, &exec_role) ? hook_train : NULL,
         .usage = roles->host.worker ? hook_usage : NULL,
         .place = roles->host.worker ? hook_place : NULL,
         .trigger = hook_trigger,

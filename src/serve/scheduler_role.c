@@ -1,11 +1,15 @@
 #include "serve/scheduler_role.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "lib/log.h"
 #include "os/clock.h"
+#include "os/sum.h"
 #include "base/base.h"
 #include "changes/prune.h"
+#include "landing/branch_tip.h"
 #include "scheduler/scheduler.h"
 #include "worker/worker.h"
 
@@ -22,6 +26,58 @@ static void nothing_to_flush(void *ctx) {
     (void)ctx;
 }
 
+/* ---- merge trains -------------------------------------------------------- */
+
+static struct train_config train_of(const struct config_target *target) {
+    return (struct train_config){
+        .checks = target->check_count > 0,
+        .lanes = (unsigned)target->lanes,
+        .interrupt = config_target_interrupt(target),
+        .land_max = (unsigned)target->land_max,
+        .check_retries = (unsigned)target->check_retries,
+        .remember = (enum train_remember)target->remember,
+        .remember_for_ms = target->remember_for_s * 1000,
+        .volatile_check = target->is_volatile.count > 0,
+    };
+}
+
+/* What checks may depend on besides the tree. Their PATH, LANG and TZ are fixed
+ * by the program. */
+static struct train_key key_of(const struct config_target *target,
+                               struct arena *arena) {
+    struct train_check *checks =
+        arena_alloc(arena, (target->check_count + 1) * sizeof(*checks));
+    struct utsname machine;
+    struct train_key key = {.target = target->name,
+                            .checks = checks,
+                            .check_count = target->check_count,
+                            .user = target->user};
+    for (size_t i = 0; i < target->check_count; i++) {
+        struct span *command = arena_alloc(arena, sizeof(*command));
+        *command = target->checks[i].command.text;
+        checks[i] = (struct train_check){target->checks[i].name, command, 1};
+    }
+    if (uname(&machine) == 0) {
+        key.kernel = arena_span(arena, span_of(machine.release));
+        key.machine = arena_span(arena, span_of(machine.nodename));
+    }
+    return key;
+}
+
+static bool read_tip(void *ctx, struct span name,
+                     char ret_commit[TRAIN_TREE_BYTES]) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct base *base = ctx;
+    const struct config_target *target = config_target(&base->config, name);
+    if (target == NULL ||
+        !branch_tip_read(base_resolve(base->path, target->git, &arena),
+                         target->branch, ret_commit))
+        return false;
+    if (ret_commit[0] == '\0')
+        memcpy(ret_commit, "none", sizeof("none"));
+    return true;
+}
+
 static void make_options(const struct role_host *host, struct arena *arena,
                          struct scheduler_options *ret) {
     const struct config *config = &host->base->config;
@@ -32,6 +88,8 @@ static void make_options(const struct role_host *host, struct arena *arena,
             .name = config->targets[i].name,
             .lanes = (unsigned)config->targets[i].lanes,
             .by_command = config->targets[i].command.count > 0,
+            .train = train_of(&config->targets[i]),
+            .key = key_of(&config->targets[i], arena),
         };
     bool exec = role_is_here(host, &exec_role);
     bool queue = role_is_here(host, &queue_role);
@@ -55,6 +113,9 @@ static void make_options(const struct role_host *host, struct arena *arena,
         .worker = SPAN("local"),
         .targets = targets,
         .target_count = config->target_count,
+        .read_tip = read_tip,
+        .tip_ctx = host->base,
+        .sum = sum_bytes,
     };
 }
 

@@ -15,6 +15,7 @@
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_request.h"
 #include "schedules/schedule_row.h"
+#include "scheduler/check_result.h"
 #include "serve/scheduler_role.h"
 
 static const struct api_route routes[] = {
@@ -52,6 +53,7 @@ const struct api_tables serve_tables = {
 
 const struct store_noun *const serve_nouns[] = {
     &schedule_noun,
+    &check_result_noun,
 };
 const size_t serve_noun_count = COUNT(serve_nouns);
 

@@ -51,6 +51,11 @@ static bool task_find(struct apply *apply, struct op *op, struct span node,
     return true;
 }
 
+static bool may_go_on(const struct row *row) {
+    return row->state == STATE_EXECUTING && row->holds == 0 &&
+           !row->cancel_asked;
+}
+
 bool apply_assign(struct apply *apply, struct op *op, struct err *err) {
     const struct store_attempt *attempt = op->attempt;
     struct store_task task;
@@ -60,10 +65,14 @@ bool apply_assign(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
+    if (attempt->goes_on && !may_go_on(row))
+        return answer(op, STORE_CONFLICT);
     if (!apply->ops->attempt_insert(apply->rows, row, attempt, &is_new, err))
         return false;
     if (!is_new)
         return answer(op, STORE_CONFLICT);
+    if (attempt->goes_on)
+        row->attempt = attempt->attempt;
     if (attempt->node.len == 0) {
         bool runs = row->run_attempt == attempt->attempt;
         apply_dirty(apply, row, runs ? ROW_REST | ROW_RUN : ROW_REST);

@@ -223,6 +223,8 @@ struct store_attempt {
     uint64_t num;
     struct span node;        /* empty for single tasks */
     unsigned attempt;        /* from 1 */
+    bool goes_on; /* assigned while the job executes; CONFLICT if it does not, is
+                     held, or its cancellation was requested */
     enum task_status status; /* RUNNING when assigned */
     struct wall assigned, started, ended;
     int exit_code; /* -1: none */

@@ -138,6 +138,8 @@ const struct config_target *config_target(const struct config *config,
 /* Takes the next name off the value of a role in [access]: an account, "@GROUP"
  * or "*". False: there are no more. */
 bool config_access_next(struct span *rest, struct span *ret_name);
+/* The classes of `interrupt`, as bits of 1 << class. */
+unsigned config_target_interrupt(const struct config_target *target);
 /* Limits for the tarballs of `target` (NULL: symlinks denied). */
 struct set_limits config_set_limits(const struct config *config,
                                     const struct config_target *target);

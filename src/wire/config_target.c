@@ -1,6 +1,7 @@
 /* [target "NAME"]: a branch of a git repository, or a command. */
 #include <stdlib.h>
 
+#include "core/job.h"
 #include "wire/config_section.h"
 #include "wire/ref_name.h"
 
@@ -18,8 +19,36 @@ static bool check_label(struct span label, const struct config_spot *spot) {
                          (int)label.len, label.p);
 }
 
+/* "EM,BF" or "none" as bits of 1 << class. */
+static bool classes_parse(struct span text, unsigned *ret_classes) {
+    struct span word;
+    enum job_class job_class;
+    *ret_classes = 0;
+    if (span_is(span_trim(text), "none"))
+        return true;
+    while (span_cut(&text, ',', &word)) {
+        if (!job_class_parse(span_trim(word), &job_class) ||
+            (job_classes_with(JOB_ROLLS_BACK) >> job_class & 1) != 0)
+            return false;
+        *ret_classes |= 1u << job_class;
+    }
+    return *ret_classes != 0;
+}
+
+unsigned config_target_interrupt(const struct config_target *target) {
+    unsigned classes = 0;
+    (void)classes_parse(target->interrupt, &classes);
+    return classes;
+}
+
 static bool check_value(const struct config_key *key, struct span value,
                         const struct config_spot *spot) {
+    unsigned classes;
+    if (!strcmp(key->name, "interrupt") && !classes_parse(value, &classes))
+        return config_refuse(spot,
+                             "interrupt = '%.*s' is not a list of classes, "
+                             "such as EM,BF, and not 'none'",
+                             (int)value.len, value.p);
     if (!strcmp(key->name, "branch") && !ref_name_is_valid(value))
         return config_refuse(
             spot, "branch = '%.*s' is not a valid name for a git branch",
@@ -98,6 +127,44 @@ static bool refuse_target(const struct config_target *target,
                          target->name.p, what);
 }
 
+static bool has_check(const struct config_target *target, struct span name) {
+    for (size_t i = 0; i < target->check_count; i++)
+        if (target->checks[i].command.count > 0 &&
+            span_equal(target->checks[i].name, name))
+            return true;
+    return false;
+}
+
+static bool volatile_finish(const struct config_target *target,
+                            struct err *err) {
+    struct config_spot spot =
+        config_spot_of(target->is_volatile_origin, target->origin, err);
+    for (size_t i = 0; i < target->is_volatile.count; i++) {
+        struct span name = target->is_volatile.items[i].text;
+        if (!has_check(target, name))
+            return config_refuse(
+                &spot, "volatile: target '%.*s' has no check '%.*s'",
+                (int)target->name.len, target->name.p, (int)name.len, name.p);
+    }
+    return true;
+}
+
+/* Only candidates of a branch can be merged and checked ahead. */
+static bool train_finish(const struct config_target *target, struct err *err) {
+    const struct config_origin *origins[] = {
+        &target->interrupt_origin,      &target->land_max_origin,
+        &target->check_retries_origin,  &target->remember_origin,
+        &target->remember_for_s_origin, &target->is_volatile_origin};
+    if (target->git.len)
+        return volatile_finish(target, err);
+    for (size_t i = 0; i < COUNT(origins); i++)
+        if (origins[i]->file != NULL)
+            return refuse_target(target, *origins[i], err,
+                                 "has a key that applies only to targets with "
+                                 "'git'");
+    return true;
+}
+
 static bool target_finish(const struct config *config, const void *section,
                           struct err *err) {
     const struct config_target *target = section;
@@ -117,7 +184,7 @@ static bool target_finish(const struct config *config, const void *section,
             if (target->checks[i].command.count)
                 return refuse_target(target, target->checks[i].origin, err,
                                      "can have checks only with 'git'");
-    return true;
+    return train_finish(target, err);
 }
 
 static void target_clear(void *section) {
@@ -186,9 +253,10 @@ static bool is_among(struct span word, const char *const *list) {
 
 /* Keys that do not apply to the other kind of target. */
 static bool key_fits(const struct config_key *key, bool git) {
-    static const char *const git_only[] = {"git",      "branch",    "blind",
-                                           "symlinks", "committer",
-                                           "check-filters", NULL};
+    static const char *const git_only[] = {
+        "git",           "branch",    "blind",    "symlinks",      "committer",
+        "check-filters", "interrupt", "land-max", "check-retries", "remember",
+        "remember-for",  "volatile",  NULL};
     static const char *const command_only[] = {"command", "revert", NULL};
     struct span name = span_of(key->name);
     return git ? !is_among(name, command_only) : !is_among(name, git_only);

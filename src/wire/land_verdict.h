@@ -22,6 +22,17 @@
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
  *
+ * For a merge train (doc/design/train.md):
+ *
+ *     merged COMMIT TREE TREE... [conflict|policy TEXT]
+ *                              the tip of the branch and its tree ("none" twice
+ *                              if there is no branch), then the tree after each
+ *                              step, up to the first that cannot be merged
+ *     passed                   all checks of the tree
+ *     moved COMMIT             the branch is not where the landing expected it
+ *     changed TEXT             a merge did not give the expected tree, or the
+ *                              tree to be checked is not there
+ *
  * If several sets land together, a conflict or failure of one of them begins
  * with the id of that set and a colon. */
 #ifndef POINTSMAN_WIRE_LAND_VERDICT_H

@@ -255,6 +255,23 @@ static int result_of(enum err_kind kind) {
                                  : GUARD_CANNOT;
 }
 
+static bool is_merge(const struct run_start *run) {
+    return run->train != NULL && run->train->task == RUN_TRAIN_MERGE;
+}
+
+/* Probes and merges only answer a question. */
+static bool is_attempt(const struct run_start *run) {
+    return !run->probe && !is_merge(run);
+}
+
+/* A rollback needs no slot: it waits only for the ends of its own members. What
+ * a merge train does beside its checks is short, and other work waits for it.
+ */
+static bool needs_slot(const struct run_start *run) {
+    return is_attempt(run) && run->members == NULL &&
+           (run->train == NULL || run->train->task == RUN_TRAIN_CHECK);
+}
+
 static void runner_start(void *ctx, const struct run_start *run) {
     struct worker *worker = ctx;
     struct arena arena = ARENA_INIT;
@@ -298,12 +315,10 @@ static void runner_start(void *ctx, const struct run_start *run) {
         .stdin_fd = input_fd,
         .status_fd = true,
         .progress_fd = true,
-        /* A rollback needs no slot: it waits only for the ends of its own
-         * members. */
-        .outside_slots = run->probe || run->members,
+        .outside_slots = !needs_slot(run),
         .timeout_ms = line.timeout_ms,
-        .output_path = run->probe ? NULL : text_string(&path),
-        .streams = !run->probe,
+        .output_path = is_attempt(run) ? text_string(&path) : NULL,
+        .streams = is_attempt(run),
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
     };
     struct task_start task = {

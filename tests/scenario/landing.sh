@@ -1,6 +1,6 @@
 #!/bin/sh
-# landing.sh PROGRAM: how sets land on a branch, tested from outside: lanes that
-# race for the branch, and the commit a set was based on.
+# landing.sh PROGRAM: how sets land on a branch, tested from outside: the commit a
+# set was based on, checks, targets that cannot be used, groups.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
@@ -189,44 +189,7 @@ bad_names_are_refused() {
 scenario 'a name that breaks the grammar is refused at the door' \
     bad_names_are_refused
 
-# ---- lanes ---------------------------------------------------------------------
-
-# There are two lanes. Both checks start before either ends, so that both
-# landings start from the same commit. Each check records the tree it ran on.
-lanes_race() {
-    make_base 'concurrency = 4'
-    cat >base/conf.d/target.conf <<EOF
-[target "main"]
-lanes = 2
-check.count = sh '$here/count.sh'
-EOF
-    mkfifo meet.left meet.right
-    cat >count.sh <<EOF
-echo "\$POINTSMAN_CSID \$(find . -type f | sort | tr '\n' ' ')" >>'$here/runs'
-[ ! -e '$here/met.'\$POINTSMAN_CSID ] || exit 0
-: >'$here/met.'\$POINTSMAN_CSID
-case \$POINTSMAN_CSID in
-left) echo here >'$here/meet.right'; read -r word <'$here/meet.left' ;;
-right) read -r word <'$here/meet.right'; echo here >'$here/meet.left' ;;
-esac
-EOF
-    for id in left right; do
-        make_set $id DC $id "$id"
-        pointsman change submit "$made"
-    done
-    within pointsman daemon all --until-idle
-    for id in left right; do
-        in_one_place $id D
-        same "commits of $id" "$(times_landed $id)" 1
-    done
-    same 'length of the branch' "$(git -C project.git rev-list --count main)" 3
-    # The loser of the race ran its check again, because its merged tree had
-    # changed; the winner did not. No check ran twice on the same tree.
-    same runs "$(wc -l <runs)" 3
-    same 'runs on one tree' "$(sort runs | uniq -d)" ''
-}
-scenario 'two sets race for the branch in two lanes, and both land once' \
-    lanes_race
+# ---- checks --------------------------------------------------------------------
 
 # An empty commit is pushed meanwhile, so the merged tree does not change.
 same_tree_same_check() {
@@ -453,51 +416,6 @@ rollback_waits() {
     same 'file a' "$(git -C project.git ls-tree --name-only main a)" ''
 }
 scenario 'a rollback waits for its repository too' rollback_waits
-
-# Three sets and two lanes: the third set waits, and `why` shows for what.
-the_third_waits() {
-    make_base 'concurrency = 4'
-    cat >base/conf.d/target.conf <<EOF
-[target "main"]
-lanes = 2
-check.gate = sh '$here/gate.sh'
-EOF
-    mkfifo begun gate.a gate.b
-    cat >gate.sh <<EOF
-case \$POINTSMAN_CSID in
-a | b)
-    [ ! -e '$here/was.'\$POINTSMAN_CSID ] || exit 0
-    : >'$here/was.'\$POINTSMAN_CSID
-    echo here >'$here/begun'
-    cat '$here/gate.'\$POINTSMAN_CSID ;;
-esac
-EOF
-    begin pointsman daemon all
-    daemon=$begun
-    for id in a b; do
-        make_set $id DC $id "$id"
-        pointsman change submit "$made"
-        within cat begun
-    done
-    make_set c DC c third
-    pointsman change submit "$made"
-    await '"id":"c".*"to":"pending"'
-    pointsman why c >why.said
-    says 'lane of target main, behind ' why.said
-    pointsman why --json c | jq -e 'select(.kind == "lane")'
-    echo >gate.b
-    ends 0 within pointsman wait c
-    echo >gate.a
-    ends 0 within pointsman wait a b
-    kill "$daemon"
-    expect_exit "$daemon" 0
-    for id in a b c; do
-        in_one_place $id D
-        same "commits of $id" "$(times_landed $id)" 1
-    done
-}
-scenario 'a third set waits for one of two lanes, and why shows it' \
-    the_third_waits
 
 # ---- sets that land together ---------------------------------------------------
 

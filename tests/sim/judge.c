@@ -39,7 +39,7 @@ static void judge_lanes(struct world *world) {
     LIST_EACH (&world->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);
         live += process->running && !process->probe && process->change &&
-                !process->sets[0]->rollback;
+                !process->sets[0]->rollback && !process->train.lands;
     }
     if (live > world->lanes)
         world_fail(world, "%u landings in %u lanes", live, world->lanes);
@@ -101,15 +101,37 @@ static void judge_rollbacks(struct world *world, const struct ghost *ghost) {
                        (int)jobs[i].id.len, jobs[i].id.p);
 }
 
+/* The checks of the tip are recorded under a set, but do not concern it. */
+static bool is_of_tip(const struct process *process) {
+    return process->train.checks && !process->train.locks;
+}
+
+/* A landing of the train takes several units, each of them whole. */
+static void judge_units(struct world *world, const struct process *process) {
+    for (size_t i = 0; i < process->set_count; i++) {
+        const struct ghost *set = process->sets[i];
+        unsigned count = 0;
+        for (size_t k = 0; k < process->set_count; k++)
+            count += strcmp(process->sets[k]->group, set->group) == 0;
+        if (set->want > 0 && count != set->want)
+            world_fail(world, "only %u of the %u sets of group %s land", count,
+                       set->want, set->group);
+    }
+}
+
 void judge_start(struct world *world, const struct process *process) {
     struct ghost *ghost = world_ghost(world, span_of(process->id));
     unsigned live = 0;
     if (process->probe)
         return;
+    if (is_of_tip(process)) {
+        judge_lanes(world);
+        return;
+    }
     LIST_EACH (&world->processes, link) {
         const struct process *other = LIST_OF(link, struct process, link);
         if (other->running && !other->probe && other->num == process->num &&
-            other->task == process->task)
+            other->task == process->task && !is_of_tip(other))
             live++;
     }
     if (live != 1)
@@ -126,13 +148,15 @@ void judge_start(struct world *world, const struct process *process) {
         if (set->change && !set->rollback)
             judge_neighbours(world, process, set);
         judge_dependency(world, process, set);
-        if (strcmp(set->group, ghost->group) != 0)
+        if (!process->train.lands && strcmp(set->group, ghost->group) != 0)
             world_fail(world, "%s lands with %s of another group", set->id,
                        ghost->id);
     }
     for (size_t i = 0; i < process->set_count; i++)
         process->sets[i]->live++;
-    if (ghost->want > 0 && process->set_count != ghost->want)
+    if (process->train.lands)
+        judge_units(world, process);
+    else if (ghost->want > 0 && process->set_count != ghost->want)
         world_fail(world, "only %zu of the %u sets of group %s start",
                    process->set_count, ghost->want, ghost->group);
     if (ghost->change && !ghost->rollback)
@@ -234,8 +258,8 @@ void judge_settled(struct world *world) {
     size_t live = 0;
     LIST_EACH (&world->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);
-        live +=
-            process->running && !process->probe && process->revert_count == 0;
+        live += process->running && !process->probe && !process->train.lands &&
+                process->revert_count == 0;
     }
     if (live > WORLD_SLOTS)
         world_fail(world, "%zu processes in %d slots", live, WORLD_SLOTS);

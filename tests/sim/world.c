@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/sum.h"
+#include "scheduler/check_result.h"
 #include "store/simulated.h"
 
 /* Prints the events in the registry if --trace is given. */
@@ -62,8 +64,16 @@ struct ghost *world_ghost(struct world *world, struct span id) {
 /* ---- start and crash ---------------------------------------------------- */
 
 static void open_scheduler(struct world *world, bool recover) {
-    struct scheduler_target target = {.name = SPAN("main"),
-                                      .lanes = world->lanes};
+    struct scheduler_target target = {
+        .name = SPAN("main"),
+        .lanes = world->lanes,
+        .train = {.checks = world->seed % 7 != 0,
+                  .lanes = world->lanes,
+                  .interrupt = 1u << CLASS_EM,
+                  .land_max = WORLD_GROUPS,
+                  .check_retries = world->seed % 5 == 0,
+                  .remember =
+                      world->sqlite ? TRAIN_REMEMBER_SET : TRAIN_REMEMBER_OFF}};
     struct scheduler_options options = {
         .parts = SCHEDULER_STARTS | (world->apart ? 0 : SCHEDULER_STAGES),
         .slots = WORLD_SLOTS,
@@ -78,6 +88,9 @@ static void open_scheduler(struct world *world, bool recover) {
         .worker = SPAN("local"),
         .targets = &target,
         .target_count = 1,
+        .read_tip = world_read_tip,
+        .tip_ctx = world,
+        .sum = sum_bytes,
     };
     struct runner runner = world_runner(world);
     struct err err;
@@ -102,11 +115,15 @@ void world_open(struct world *world, uint64_t seed,
         .grouped = !options->ungrouped,
         .rollback_percent = options->rollbacks,
         .apart = options->apart,
+        .sqlite = options->sqlite,
     };
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
+    static const struct store_noun *const nouns[] = {&check_result_noun};
+    store_nouns_use(nouns, COUNT(nouns));
     world->store = options->sqlite ? store_new_sqlite() : store_memory_new();
     list_init(&world->processes);
+    world_branch_open(world);
     open_scheduler(world, false);
 }
 
@@ -121,6 +138,7 @@ void world_close(struct world *world) {
         free(value);
     }
     map_clear(&world->ghosts);
+    world_branch_close(world);
 }
 
 void world_crash(struct world *world) {
@@ -199,6 +217,9 @@ static void calm_down(struct world *world) {
     if (count_jobs(world).held > 0)
         world_release_all(world);
     world_end_endless(world);
+    /* If the branch is broken, and each set alone too, somebody repairs it. */
+    if (world_chance(world, 20))
+        world_push(world);
 }
 
 bool world_drain(struct world *world) {
@@ -209,5 +230,6 @@ bool world_drain(struct world *world) {
         world_settle(world);
         world_pass(world, 3600000);
     }
+    world_pass(world, 3600000); /* a merge may still be under way */
     return !any_job_is_live(world);
 }

@@ -23,6 +23,18 @@ enum fate {
     FATE_CONFLICT /* change sets only */
 };
 
+/* What a process does for the merge train; see struct run_train. */
+struct train_part {
+    bool merges, checks, lands;
+    bool locks, aside;
+    char tip[TRAIN_TREE_BYTES], tree[TRAIN_TREE_BYTES];
+    struct train_step_set {
+        char id[80], tree[TRAIN_TREE_BYTES];
+        bool joined;
+    } * sets;
+    size_t set_count;
+};
+
 struct process {
     struct list link;
     uint64_t handle, num, task;
@@ -31,6 +43,8 @@ struct process {
     bool killed, landed;
     struct ghost **reverts; /* members of a rollback */
     size_t revert_count;
+    struct train_part train;
+    bool moved, changed; /* its landing found another tip or tree */
     enum fate fate;
     struct wall ends, lands; /* lands: when the ref moves */
     char id[80];
@@ -66,9 +80,13 @@ struct world {
     struct store *store;
     struct scheduler *scheduler; /* starts sets, and stages them if ... */
     struct scheduler *queue;     /* ... this one is NULL */
-    bool apart;
+    bool apart, sqlite;
     struct list processes;
     struct map ghosts; /* id -> struct ghost */
+    /* The pretend branch: a tree is a hash of the sets that it contains. */
+    char commit[TRAIN_TREE_BYTES], tree[TRAIN_TREE_BYTES];
+    unsigned commits;
+    struct map passed; /* trees whose checks passed -> themselves */
     unsigned submitted;
     unsigned lanes;
     unsigned groups, group_left, group_want; /* the group that is arriving */
@@ -143,6 +161,23 @@ void world_revert_begins(struct world *world, struct process *process,
                          const struct run_start *order);
 void world_revert_lands(struct world *world, struct process *process);
 struct span world_revert_status(const struct process *process);
+
+/* world_train.c: the pretend branch, and processes for the merge train. */
+void world_branch_open(struct world *world);
+void world_branch_close(struct world *world);
+/* Somebody pushes. */
+void world_push(struct world *world);
+/* The branch moves to a new commit with this tree. */
+void world_branch_move(struct world *world, const char *tree);
+bool world_read_tip(void *ctx, struct span target,
+                    char ret_commit[TRAIN_TREE_BYTES]);
+void world_train_begins(struct process *process, const struct run_start *order);
+void world_train_free(struct process *process);
+/* False: the tip or a tree is not the expected one. */
+bool world_train_lands(struct world *world, struct process *process);
+/* The answer of a process that has not been killed. */
+struct span world_train_status(struct world *world,
+                               const struct process *process);
 
 struct ghost *world_ghost(struct world *world, struct span id);
 /* Prints the message with the seed and ends the program. */

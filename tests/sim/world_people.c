@@ -290,6 +290,8 @@ void world_act(struct world *world) {
         retry(world, job);
     else if (n < 84)
         world_crash(world);
+    else if (n < 85)
+        world_push(world);
     else if (n < 88)
         for (int i = 0; i < 15; i++)
             submit_command(world);

@@ -25,7 +25,8 @@ static size_t running(const struct world *world) {
     size_t count = 0;
     LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link)
         count += LIST_OF(link, struct process, link)->running &&
-                 LIST_OF(link, struct process, link)->revert_count == 0;
+                 LIST_OF(link, struct process, link)->revert_count == 0 &&
+                 !LIST_OF(link, struct process, link)->train.lands;
     return count;
 }
 
@@ -38,7 +39,8 @@ static void process_begin(struct world *world, struct process *process) {
         world->now, (int64_t)world_draw(world, (uint64_t)most_ms) + 1);
     if (process->fate == FATE_FOREVER)
         process->ends = WALL_NEVER;
-    if (process->change && !process->probe && process->fate == FATE_DONE)
+    if (process->change && !process->probe && process->fate == FATE_DONE &&
+        !process->train.checks)
         process->lands = wall_add_ms(
             world->now, wall_ms_since(process->ends, world->now) * 3 / 4);
     world_trace(world, "begin %s attempt=%u task=%" PRIu64 " fate=%d%s",
@@ -56,7 +58,7 @@ void world_begin_waiting(struct world *world) {
         if (process->running || process->killed)
             continue;
         if (process->probe || process->revert_count > 0 ||
-            running(world) < WORLD_SLOTS)
+            process->train.lands || running(world) < WORLD_SLOTS)
             process_begin(world, process);
     }
 }
@@ -70,9 +72,12 @@ static void runner_start(void *ctx, const struct run_start *order) {
     process->attempt = order->attempt;
     process->probe = order->probe;
     process->change = order->job->kind == JOB_CHANGE;
-    if (order->set_count > WORLD_GROUPS)
+    world_train_begins(process, order);
+    if (process->train.merges)
+        process->probe = true; /* it only answers */
+    if (order->set_count > WORLD_GROUPS && !process->train.merges)
         world_fail(world, "%zu sets at once", order->set_count);
-    for (size_t i = 0; i < order->set_count; i++)
+    for (size_t i = 0; i < order->set_count && !process->train.merges; i++)
         process->sets[process->set_count++] =
             world_ghost(world, order->sets[i].job->id);
     if (process->set_count == 0)
@@ -80,6 +85,9 @@ static void runner_start(void *ctx, const struct run_start *order) {
             world_ghost(world, order->job->id);
     process->fate =
         order->probe ? FATE_DONE : draw_fate(world, process->change);
+    if (process->train.merges &&
+        (process->fate == FATE_FOREVER || process->fate == FATE_CANNOT))
+        process->fate = FATE_DONE;
     snprintf(process->id, sizeof(process->id), "%.*s", (int)order->job->id.len,
              order->job->id.p);
     world_revert_begins(world, process, order);
@@ -136,12 +144,21 @@ static struct span status_of(struct world *world,
                              const struct process *process) {
     static char status[120];
     struct ghost *ghost = world_ghost(world, span_of(process->id));
+    if ((process->train.merges || process->train.checks) && !process->killed &&
+        process->fate != FATE_SIGNAL)
+        return world_train_status(world, process);
+    if (process->moved)
+        return SPAN("moved abc");
+    if (process->changed)
+        return SPAN("changed");
     if (process->probe)
         return ghost->landings > 0 ? SPAN("landed abc") : SPAN("not-landed");
     if (!process->change || process->fate == FATE_SIGNAL)
         return (struct span){0};
-    if (process->landed)
-        return SPAN("done abc");
+    if (process->landed) {
+        snprintf(status, sizeof(status), "done %s", process->train.tip);
+        return process->train.lands ? span_of(status) : SPAN("done abc");
+    }
     if (process->revert_count > 0 && !process->killed)
         return world_revert_status(process);
     if (process->killed)
@@ -170,11 +187,13 @@ static struct span status_of(struct world *world,
 }
 
 static void process_free(struct process *process) {
-    if (process->running && !process->probe)
+    bool of_tip = process->train.checks && !process->train.locks;
+    if (process->running && !process->probe && !of_tip)
         for (size_t i = 0; i < process->set_count; i++)
             process->sets[i]->live--;
     list_remove(&process->link);
     free(process->reverts);
+    world_train_free(process);
     free(process);
 }
 
@@ -212,6 +231,8 @@ static void process_land(struct world *world, struct process *process) {
     unsigned before = 0;
     if (process->killed && world_chance(world, 50))
         return; /* stopped just before the ref moved */
+    if (process->train.lands && !world_train_lands(world, process))
+        return;
     for (size_t i = 0; i < process->set_count; i++)
         before += process->sets[i]->landings;
     if (before != 0 && before != process->set_count)
@@ -225,6 +246,11 @@ static void process_land(struct world *world, struct process *process) {
     }
     process->landed = true;
     world_revert_lands(world, process);
+    if (!process->train.lands)
+        world_push(world);
+    else
+        snprintf(process->train.tip, sizeof(process->train.tip), "%s",
+                 world->commit);
     world_trace(world, "land  %s and %zu more", process->id,
                 process->set_count - 1);
 }
@@ -268,7 +294,7 @@ void world_end_endless(struct world *world) {
             continue;
         process->fate = FATE_DONE;
         process->ends = wall_add_ms(world->now, 1000);
-        if (process->change)
+        if (process->change && !process->train.checks)
             process->lands = process->ends;
     }
 }

@@ -405,6 +405,36 @@ static void a_written_target_is_read_back(void **state) {
     assert_int_equal(again.targets[0].checks[0].command.count, 3);
 }
 
+static void a_merge_train_is_configured_by_its_target(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[target \"m\"]\ngit = a.git\nlanes = 4\n"
+                         "check.unit = make\ncheck.net = make net\n"
+                         "remember = tree\nvolatile = net\n"
+                         "interrupt = EM, BF\nland-max = 8\n");
+    const struct config_target *target = &config.targets[0];
+    assert_int_equal(target->remember, 2);
+    assert_int_equal(target->is_volatile.count, 1);
+    assert_int_equal(target->land_max, 8);
+    assert_int_equal(target->remember_for_s, 604800);
+    assert_int_equal(config_target_interrupt(target),
+                     1u << CLASS_EM | 1u << CLASS_BF);
+}
+
+static void contradictions_about_merge_trains_are_refused(void **state) {
+    (void)state;
+    assert_refused("[target \"m\"]\ngit = a.git\ninterrupt = RB\n",
+                   "pointsman.conf:3: interrupt = 'RB' is not a list of "
+                   "classes, such as EM,BF, and not 'none'");
+    assert_refused("[target \"m\"]\ngit = a.git\ncheck.unit = make\n"
+                   "volatile = net\n",
+                   "pointsman.conf:4: volatile: target 'm' has no check 'net'");
+    assert_refused("[target \"m\"]\ncommand = deploy\nremember = off\n",
+                   "pointsman.conf:3: target 'm' has a key that applies only "
+                   "to targets with 'git'");
+}
+
 static void a_key_can_be_set_by_name(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
@@ -528,6 +558,8 @@ int main(void) {
         cmocka_unit_test(a_name_belongs_to_one_person),
         cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
         cmocka_unit_test(a_written_target_is_read_back),
+        cmocka_unit_test(a_merge_train_is_configured_by_its_target),
+        cmocka_unit_test(contradictions_about_merge_trains_are_refused),
         cmocka_unit_test(a_key_can_be_set_by_name),
         cmocka_unit_test(an_added_section_is_read_and_shown_like_the_others),
     };

@@ -96,7 +96,6 @@ static void a_later_failure_disputes_a_pass(void **state) {
 
     assert_true(train_record_is_reusable(&record, 0, now));
     record.failed = record.passed;
-    assert_true(train_record_is_disputed(&record));
     assert_false(train_record_is_reusable(&record, 0, now));
     record.passed = wall_from_s(150); /* another run passed */
     assert_true(train_record_is_reusable(&record, 0, now));
@@ -106,20 +105,7 @@ static void without_a_pass_there_is_nothing_to_reuse(void **state) {
     (void)state;
     struct train_record record = {.failed = wall_from_s(100)};
 
-    assert_false(train_record_is_disputed(&record));
     assert_false(train_record_is_reusable(&record, 0, wall_from_s(200)));
-}
-
-static void the_ways_to_remember_have_words(void **state) {
-    (void)state;
-    enum train_remember remember;
-
-    for (unsigned i = 0; i < 3; i++) {
-        struct span word = span_of(train_remember_word((enum train_remember)i));
-        assert_true(train_remember_parse(word, &remember));
-        assert_int_equal(remember, i);
-    }
-    assert_false(train_remember_parse(SPAN("all"), &remember));
 }
 
 int main(void) {
@@ -129,7 +115,6 @@ int main(void) {
         cmocka_unit_test(a_pass_is_reused_until_it_is_too_old),
         cmocka_unit_test(a_later_failure_disputes_a_pass),
         cmocka_unit_test(without_a_pass_there_is_nothing_to_reuse),
-        cmocka_unit_test(the_ways_to_remember_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,69 @@
+#include "scheduler/scheduler_row.h"
+
+#include <signal.h>
+
+#include "core/reason.h"
+#include "scheduler/scheduler_state.h"
+
+struct span scheduler_row_node(const struct attempt *attempt) {
+    const struct array_task *task = scheduler_attempt_task(attempt);
+    return task ? task->node : (struct span){0};
+}
+
+/* A lost output does not change how the attempt ended, but the detail explains
+ * why the output is incomplete. */
+static struct span row_detail(struct scheduler *scheduler,
+                              const struct run_end *end,
+                              const struct retry_verdict *verdict) {
+    struct text detail = TEXT_INIT;
+    if (!end->lost_output)
+        return span_of(verdict->detail);
+    text_addf(&detail,
+              "%s%ssome of its output is lost: it could not be written to disk",
+              verdict->detail, verdict->detail[0] ? "; " : "");
+    struct span kept =
+        arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
+    text_clear(&detail);
+    return kept;
+}
+
+/* A member of a rollback that did not end after HUP. */
+static void note_kill(struct scheduler *scheduler,
+                      const struct tracked_job *tracked,
+                      const struct run_end *end) {
+    const struct attempt *rollback = scheduler->rollback_run.attempt;
+    if (rollback && tracked->killer == RETRY_ROLLBACK && end->signal == SIGKILL)
+        store_note(scheduler->batch, EVENT_SIGNAL, tracked->num,
+                   tracked->job.id, SPAN(REASON_KILL),
+                   rollback->tracked->job.id);
+}
+
+void scheduler_row_end(struct scheduler *scheduler,
+                       const struct attempt *attempt,
+                       const struct tracked_job *tracked, unsigned number,
+                       const struct retry_verdict *verdict) {
+    const struct run_end *end = &attempt->end;
+    if (attempt->row_ended)
+        return;
+    struct store_attempt row = {
+        .num = tracked->num,
+        .node = scheduler_row_node(attempt),
+        .attempt = number,
+        .status = verdict->task,
+        .assigned = attempt->assigned,
+        .started = end->started,
+        .ended = end->ended,
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .reason = span_of(verdict->reason),
+        .detail = row_detail(scheduler, end, verdict),
+        .worker = scheduler->options.worker,
+        .output = end->place,
+        .output_bytes = end->output_bytes,
+        .cpu_us = end->cpu_us,
+        .peak_kib = end->peak_kib,
+        .trace = end->trace,
+    };
+    store_end(scheduler->batch, &row);
+    note_kill(scheduler, tracked, end);
+}

@@ -1,0 +1,140 @@
+/* The merge train of a target, as the scheduler drives it. core/train decides;
+ * here is what its decisions are about: the sets, their attempts, the process
+ * that merges, and the jobs that wait to join. */
+#ifndef POINTSMAN_SCHEDULER_TARGET_TRAIN_H
+#define POINTSMAN_SCHEDULER_TARGET_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/arena.h"
+#include "lib/list.h"
+#include "lib/time.h"
+#include "core/retry.h"
+#include "core/train.h"
+#include "scheduler/runner.h"
+#include "scheduler/scheduler.h"
+
+struct attempt;
+
+/* A set or group that has joined. */
+struct target_unit {
+    struct list link;
+    uint64_t num;   /* of its last set */
+    uint64_t *sets; /* in landing order */
+    size_t set_count;
+    struct attempt *run; /* of its checks; NULL: none */
+    bool executing;      /* its sets are in X */
+    bool landing;        /* an attempt carries it */
+    bool leaves; /* it has left the train; its sets leave X when nothing of it
+                    runs any more */
+    bool told;   /* a proposal to fail or leave waits for the end of its run */
+    bool alone;  /* its checks may not run together with the code of others
+                    that have not landed */
+    bool moves;  /* its sets leave X in the batch in progress */
+    bool is_proposal;             /* ... as the train had proposed */
+    enum train_departure departs; /* for a proposal */
+    struct retry_verdict verdict; /* for sets that nobody asked to end */
+};
+
+/* A job that is to join. */
+struct target_waiting {
+    struct list link;
+    uint64_t num;
+    struct wall not_before; /* of this process; 0: at once */
+    struct wall begun; /* its first attempt, if it was executing before this
+                          start; 0: none */
+};
+
+struct target_train {
+    struct list link;
+    struct span name; /* in `names` */
+    struct arena names;
+    const struct scheduler_target *target; /* NULL: not configured any more */
+    struct train *train;
+    struct list units;   /* of struct target_unit.link */
+    struct list waiting; /* of struct target_waiting.link */
+
+    /* The process that merges or reads the tip; 0: none. */
+    uint64_t merge_handle;
+    uint64_t *steps;
+    size_t step_count, step_cut; /* proposed; begun by the process */
+    bool merge_ended;
+    bool merge_wait; /* no merge could be started: try at the next turn */
+    struct text merge_said;
+    int merge_result;
+
+    unsigned closed;            /* bits of enum train_closed */
+    char tip[TRAIN_TREE_BYTES]; /* commit that the train knows; "": none yet */
+    bool tip_wanted;            /* it has to be read by a process */
+    unsigned tip_tries;
+    struct wall tip_again; /* after a failure */
+    bool has_objects;      /* candidates were merged since the start */
+
+    /* A landing that was proposed and has not begun: its units and trees. */
+    bool land_wanted;
+    struct arena land_arena;
+    struct span land_tip;
+    struct train_landing_unit *land_units;
+    size_t land_count;
+    struct attempt *landing; /* in progress */
+    bool stop_landing;
+    struct attempt *tip_run;
+    struct wall tip_run_again; /* after an end that says nothing */
+    bool waits_for_batch;      /* its next start needs an empty batch */
+    struct wall prune_at;      /* when old results are removed next */
+    uint64_t lanes;            /* bits of those in use, for POINTSMAN_LANE */
+};
+
+struct scheduler;
+
+struct target_train *target_train_find(const struct scheduler *scheduler,
+                                       struct span target);
+/* Creates the trains of the targets that have several lanes, and passes their
+ * configuration on. */
+void target_trains_configure(struct scheduler *scheduler);
+/* Call it before new options are taken: other checks make results void, and
+ * candidates are rebuilt. */
+void target_trains_note_changes(struct scheduler *scheduler,
+                                const struct scheduler_options *options);
+void target_trains_clear(struct scheduler *scheduler);
+
+struct target_unit *target_unit_find(const struct target_train *target,
+                                     uint64_t num);
+struct target_unit *target_unit_of_set(const struct target_train *target,
+                                       uint64_t set);
+struct target_unit *target_unit_new(struct target_train *target,
+                                    const uint64_t *sets, size_t count);
+void target_unit_free(struct target_unit *unit);
+
+struct target_waiting *target_waiting_find(const struct target_train *target,
+                                           uint64_t num);
+void target_waiting_add(struct target_train *target, uint64_t num,
+                        struct wall not_before);
+void target_waiting_forget(struct target_train *target, uint64_t num);
+
+/* The train that a set belongs on; NULL: on none. */
+struct target_train *target_train_of(const struct scheduler *scheduler,
+                                     const struct job *job);
+/* The class of its rank. */
+enum job_class target_train_class(const struct job *job);
+/* A pending job that nothing holds. False: it does not belong on a train. */
+bool target_train_offer(struct scheduler *scheduler, const struct job *job);
+
+/* Copies what is configured of a target into the arena. */
+void target_train_copy_key(struct arena *arena, const struct train_key *key,
+                           struct train_key *ret_key);
+/* The key of a result: of the tree for these sets; none: of the tip. In the
+ * arena. */
+struct span target_train_key(const struct scheduler *scheduler,
+                             const struct target_train *target,
+                             struct span tree, const struct span *ids,
+                             size_t id_count, struct arena *arena);
+/* True if results are recorded. */
+bool target_train_remembers(const struct target_train *target);
+/* The lowest free lane, which is taken until it is returned. */
+unsigned target_lane_take(struct target_train *target);
+void target_lane_return(struct target_train *target, unsigned lane);
+
+#endif

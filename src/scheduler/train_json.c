@@ -1,0 +1,122 @@
+#include "scheduler/train_json.h"
+
+#include "lib/json.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/target_train.h"
+
+static const char *proof_word(enum train_proof proof) {
+    static const char *const words[] = {[TRAIN_TIP_UNKNOWN] = "unknown",
+                                        [TRAIN_TIP_UNPROVEN] = "unproven",
+                                        [TRAIN_TIP_PROVEN] = "proven",
+                                        [TRAIN_TIP_BROKEN] = "broken"};
+    return words[proof];
+}
+
+static void add_text(struct json *json, const char *key, struct span value) {
+    if (value.len == 0)
+        return;
+    json_key(json, key);
+    json_span(json, value);
+}
+
+static void add_number(struct json *json, const char *key, int64_t value) {
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+static void add_time(struct json *json, const char *key, struct wall at) {
+    char text[WALL_TEXT_BYTES];
+    if (at.ns == 0)
+        return;
+    json_key(json, key);
+    json_string(json, wall_format(at, text));
+}
+
+static void train_line(struct scheduler *scheduler,
+                       const struct target_train *target, struct text *out) {
+    struct train_overview overview;
+    struct json json;
+    train_overview(target->train, &overview);
+    json_open(&json, out);
+    json_object(&json);
+    json_key(&json, "target");
+    json_span(&json, target->name);
+    add_text(&json, "tip", overview.commit);
+    add_text(&json, "tree", overview.tree);
+    json_key(&json, "proof");
+    json_string(&json, proof_word(overview.proof));
+    add_text(&json, "reason", overview.reason);
+    add_text(&json, "detail", overview.detail);
+    add_time(&json, "again", overview.again);
+    add_number(&json, "units", (int64_t)overview.units);
+    add_number(&json, "lanes", overview.lanes);
+    add_number(&json, "busy", overview.busy);
+    add_number(&json, "slots", scheduler->options.slots);
+    add_number(&json, "running", (int64_t)scheduler->running);
+    add_number(&json, "pass_ppm", overview.q_ppm);
+    json_key(&json, "landing");
+    json_bool(&json, overview.landing);
+    json_end(&json);
+    text_addc(out, '\n');
+}
+
+static void add_names(const struct target_train *target,
+                      const struct train_place *place, struct arena *arena,
+                      struct json *json) {
+    json_key(json, "on_top_of");
+    json_array(json);
+    for (size_t i = 0; i < place->on_top_count; i++) {
+        struct train_place other;
+        if (train_find(target->train, place->on_top_of[i], arena, &other))
+            json_span(json, other.id);
+    }
+    json_end(json);
+}
+
+static void unit_line(const struct target_train *target,
+                      const struct train_place *place, struct arena *arena,
+                      struct text *out) {
+    struct json json;
+    json_open(&json, out);
+    json_object(&json);
+    add_number(&json, "position", (int64_t)place->position);
+    json_key(&json, "id");
+    json_span(&json, place->id);
+    json_key(&json, "class");
+    json_string(&json, job_class_word(place->job_class));
+    json_key(&json, "state");
+    json_string(&json, train_state_word(place->state));
+    add_names(target, place, arena, &json);
+    add_text(&json, "tree", place->tree);
+    add_number(&json, "runs", place->runs);
+    json_key(&json, "reused");
+    json_bool(&json, place->reused);
+    json_key(&json, "stale");
+    json_bool(&json, place->stale);
+    add_time(&json, "begun", place->begun);
+    if (place->expected_ms > 0)
+        add_number(&json, "expected_ms", place->expected_ms);
+    add_text(&json, "reason", place->reason);
+    add_text(&json, "detail", place->detail);
+    json_end(&json);
+    text_addc(out, '\n');
+}
+
+bool train_json(struct scheduler *scheduler, struct span name,
+                struct text *out) {
+    bool found = false;
+    LIST_EACH (&scheduler->trains, link) {
+        const struct target_train *target =
+            LIST_OF(link, struct target_train, link);
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct train_place place;
+        if (name.len > 0 && !span_equal(target->name, name))
+            continue;
+        found = true;
+        train_line(scheduler, target, out);
+        for (size_t at = 1; train_place(target->train, at, &arena, &place);
+             at++)
+            unit_line(target, &place, &arena, out);
+    }
+    return found;
+}

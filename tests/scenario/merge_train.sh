@@ -1,0 +1,420 @@
+#!/bin/sh
+# merge_train.sh PROGRAM: the merge train of a branch with several lanes, tested
+# from outside (doc/design/train.md).
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# make_train LANES [LINE]...: a base whose check fails for a tree with a file of
+# the text "bad", and records what it ran on in `runs`. While the FIFO gate.ID
+# exists, the check of ID waits.
+make_train() {
+    make_base 'concurrency = 8'
+    train_lanes=$1
+    shift
+    {
+        printf '[target "main"]\nlanes = %s\n' "$train_lanes"
+        printf "check.unit = sh '%s'\n" "$here/unit.sh"
+        [ $# -eq 0 ] || printf '%s\n' "$@"
+    } >base/conf.d/target.conf
+    : >runs
+    cat >digest.sh <<'EOF'
+find . -type f | sort | xargs sha256sum | sha256sum | cut -c 1-20
+EOF
+    cat >unit.sh <<EOF
+echo "\$POINTSMAN_CSID \$(sh '$here/digest.sh') \$POINTSMAN_LANE" >>'$here/runs'
+gate='$here/gate.'\$POINTSMAN_CSID
+if [ -p "\$gate" ]; then
+    read -r word <"\$gate" || :
+fi
+! grep -rqx bad .
+EOF
+}
+
+# submit ID CLASS TEXT [META LINE]...: a set with a file of its own
+submit() {
+    submit_id=$1 submit_class=$2 submit_text=$3
+    shift 3
+    make_set "$submit_id" "$submit_class" "file.$submit_id" "$submit_text" "$@"
+    pointsman change submit "$made"
+}
+
+# gate ID...: the checks of these sets wait
+gate() {
+    for gate_id in "$@"; do
+        mkfifo "gate.$gate_id"
+    done
+}
+
+# running ID...: their checks have begun
+running() {
+    for running_id in "$@"; do
+        await '"id":"'"$running_id"'".*"reason":"run"'
+    done
+}
+
+# open_gate ID...: the checks of these sets go on; later ones do not wait. A
+# check that waits may have been stopped, so opening must not wait for it.
+open_gate() {
+    for gate_id in "$@"; do
+        mv "gate.$gate_id" "open.$gate_id"
+        echo go 1<>"open.$gate_id"
+    done
+}
+
+runs_of() {
+    grep -c "^$1 " runs || :
+}
+
+# Every commit of a set, except those of rollbacks, has a tree that a check has
+# seen.
+landed_as_checked() {
+    for commit in $(git -C project.git rev-list --grep '^CS-Id:' main); do
+        ! git -C project.git log -1 --format=%B "$commit" |
+            grep -q '^Reverts-CS:' || continue
+        rm -rf out.tree
+        mkdir out.tree
+        git -C project.git archive "$commit" | tar -C out.tree -xf -
+        seen=$(cd out.tree && sh ../digest.sh)
+        says " $seen " runs
+    done
+}
+
+all_landed() {
+    for id in "$@"; do
+        in_one_place "$id" D
+        same "commits of $id" "$(times_landed "$id")" 1
+    done
+    landed_as_checked
+}
+
+# ---- without failures ----------------------------------------------------------
+
+eight_sets() {
+    make_train 4
+    for id in a b c d e f g h; do
+        submit $id DC $id
+    done
+    within pointsman daemon all --until-idle
+    all_landed a b c d e f g h
+    same order "$(landed_order)" 'a b c d e f g h '
+    same runs "$(wc -l <runs)" 8
+    same lanes "$(cut -d ' ' -f 3 runs | sort -u | tr '\n' ' ')" '0 1 2 3 '
+    same 'state of the log' "$(pointsman logs a | grep -c 'main is now')" 1
+}
+scenario 'eight sets on four lanes need eight checks and land in order' \
+    eight_sets
+
+without_checks() {
+    make_base
+    printf '[target "main"]\nlanes = 2\n' >base/conf.d/target.conf
+    git -C project.git config core.logAllRefUpdates always
+    for id in a b c d e f g h i j k l; do
+        submit $id DC $id
+    done
+    within pointsman daemon all --until-idle
+    for id in a b c d e f g h i j k l; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    moves=$(git -C project.git reflog main --format=%gs | grep -c ': land')
+    [ "$moves" -lt 12 ] || wrong "$moves moves for 12 sets"
+}
+scenario 'without checks, several sets land with one move of the branch' \
+    without_checks
+
+slow_head() {
+    make_train 4
+    git -C project.git config core.logAllRefUpdates always
+    gate a
+    begin pointsman daemon all
+    daemon=$begun
+    for id in a b c d; do
+        submit $id DC $id
+    done
+    await '"id":"d".*"reason":"passed"'
+    same 'branch' "$(git -C project.git rev-list --count main)" 1
+    open_gate a
+    ends 0 within pointsman wait a b c d
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed a b c d
+    same runs "$(wc -l <runs)" 4
+    same moves "$(git -C project.git reflog main --format=%gs | grep -c ': land')" 1
+}
+scenario 'sets that passed behind a slow one land with it in one move' slow_head
+
+# Three sets and two lanes: the third set waits, and `why` shows for what.
+the_third_waits() {
+    make_train 2
+    gate a b
+    serve_begin
+    for id in a b c; do
+        submit $id DC $id
+    done
+    running a b
+    await '"id":"c".*"reason":"joined"'
+    pointsman why c >why.said
+    says 'position 3 of 3 on the train of main, on top of a and b' why.said
+    says 'no lane: main uses 2 of 2 (a b)' why.said
+    pointsman why --json c | jq -e 'select(.kind == "train")'
+    open_gate a b
+    ends 0 within pointsman wait a b c
+    serve_end
+    all_landed a b c
+}
+scenario 'a third set waits for one of two lanes, and why shows it' \
+    the_third_waits
+
+# ---- failures ------------------------------------------------------------------
+
+one_fails() {
+    make_train 4
+    gate a b c d
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC bad
+    submit c DC c
+    submit d DC d
+    running a b c d
+    open_gate b
+    # The sets behind b are merged and checked again without it.
+    await '"id":"b".*"reason":"failing"'
+    open_gate a c d
+    ends 1 within pointsman wait a b c d
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    in_one_place b F
+    pointsman why b | grep -F "check 'unit' exited with 1"
+    all_landed a c d
+    same order "$(landed_order)" 'a c d '
+    same 'runs of a' "$(runs_of a)" 1
+}
+scenario 'a set that fails is left out, and the others land' one_fails
+
+innocent() {
+    make_train 2
+    submit a DC bad
+    submit b DC b
+    within pointsman daemon all --until-idle
+    in_one_place a F
+    all_landed b
+}
+scenario 'a set does not fail because the one before it is bad' innocent
+
+broken_branch() {
+    make_train 2
+    git clone -q project.git clone
+    echo bad >clone/broken
+    git -C clone add broken
+    git -C clone commit -q -m breaks
+    git -C clone push -q origin HEAD:main
+    serve_begin
+    submit a DC a
+    submit b DC b
+    await '"kind":"train".*"reason":"broken"'
+    pointsman why a >why.said
+    says 'main is broken: its tip ' why.said
+    pointsman train show main >train.said
+    says ', broken' train.said
+    git -C clone rm -q broken
+    git -C clone commit -q -m repairs
+    git -C clone push -q origin HEAD:main
+    ends 0 within pointsman wait a b
+    serve_end
+    all_landed a b
+}
+scenario 'no set fails on a branch that was broken before, and a push repairs it' \
+    broken_branch
+
+conflict() {
+    make_train 2
+    make_set a DC shared first
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    all_landed a
+    make_set b DC shared second '##base' \
+        "$(git -C project.git rev-parse main~1)"
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place b F
+    pointsman why b | grep 'conflict'
+    same 'runs of b' "$(runs_of b)" 0
+}
+scenario 'a set that cannot be merged fails without a check' conflict
+
+# ---- people --------------------------------------------------------------------
+
+hold_in_the_middle() {
+    make_train 4
+    gate a b c
+    begin pointsman daemon all
+    daemon=$begun
+    for id in a b c; do
+        submit $id DC $id
+    done
+    running a b c
+    pointsman hold b
+    await '"id":"b".*"reason":"held"'
+    in_one_place b P
+    open_gate a c
+    ends 0 within pointsman wait a c
+    all_landed a c
+    open_gate b
+    pointsman release b
+    ends 0 within pointsman wait b
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed a b c
+}
+scenario 'a set that is held leaves the train and joins it again when released' \
+    hold_in_the_middle
+
+cancel_the_head() {
+    make_train 4
+    gate a b
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC b
+    running a b
+    pointsman cancel a
+    ends 143 within pointsman wait a
+    in_one_place a T
+    open_gate b
+    ends 0 within pointsman wait b
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed b
+    same 'commits of a' "$(times_landed a)" 0
+}
+scenario 'a cancelled head of the train does not land, and the others do' \
+    cancel_the_head
+
+emergency() {
+    make_train 2
+    gate a b
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC b
+    running a b
+    submit e EM e
+    ends 0 within pointsman wait e
+    same order "$(landed_order)" 'e '
+    open_gate a b
+    ends 0 within pointsman wait a b
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed a b e
+}
+scenario 'an emergency waits for no check of less urgent sets' emergency
+
+group_in_the_middle() {
+    make_train 4
+    submit a DC a
+    submit l DC l '##group' 'web 2'
+    submit r DC r '##group' 'web 2'
+    submit z DC z
+    within pointsman daemon all --until-idle
+    all_landed_group a l r z
+}
+# The first set of a group has no check of its own.
+all_landed_group() {
+    for id in "$@"; do
+        in_one_place "$id" D
+        same "commits of $id" "$(times_landed "$id")" 1
+    done
+    same runs "$(wc -l <runs)" 3
+}
+scenario 'a group is one unit: one check, one landing' group_in_the_middle
+
+rollback_while_running() {
+    make_train 4
+    submit a DC a
+    within pointsman daemon all --until-idle
+    gate b c
+    begin pointsman daemon all
+    daemon=$begun
+    submit b DC b
+    submit c DC c
+    running b c
+    pointsman rollback a
+    await '"kind":"rolled-back"'
+    open_gate b c
+    ends 0 within pointsman wait b c
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed b c
+    same 'file of a' "$(git -C project.git ls-tree --name-only main file.a)" ''
+}
+scenario 'a landed set is rolled back while others are checked' \
+    rollback_while_running
+
+# ---- others, and crashes -------------------------------------------------------
+
+push_by_others() {
+    make_train 2
+    gate a b
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC b
+    running a b
+    git clone -q project.git clone
+    echo other >clone/other
+    git -C clone add other
+    git -C clone commit -q -m other
+    git -C clone push -q origin HEAD:main
+    open_gate a b
+    ends 0 within pointsman wait a b
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed a b
+    same 'length of the branch' "$(git -C project.git rev-list --count main)" 4
+}
+scenario 'sets are checked on what others pushed meanwhile' push_by_others
+
+killed() {
+    make_train 2
+    gate a
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC b
+    await '"id":"b".*"reason":"passed"'
+    kill -KILL "$daemon"
+    wait "$daemon" || :
+    open_gate a
+    within pointsman daemon all --until-idle
+    all_landed a b
+    same order "$(landed_order)" 'a b '
+    same 'runs of b' "$(runs_of b)" 1
+}
+scenario 'after kill -9 a check that had passed is not repeated' killed
+
+remembered() {
+    make_train 2
+    gate a
+    serve_begin
+    submit a DC a
+    submit b DC b
+    await '"id":"b".*"reason":"passed"'
+    pointsman train show >train.said
+    grep -E '^ +1  a .* running' train.said
+    grep -E '^ +2  b .* passed' train.said
+    pointsman train show --json main | jq -e 'select(.id == "b").on_top_of == ["a"]'
+    pointsman why b >why.said
+    says 'position 2 of 2 on the train of main, on top of a' why.said
+    says 'passed on top of a; lands when a has landed' why.said
+    pointsman train forget main
+    await '"kind":"train".*"reason":"forgotten"'
+    open_gate a
+    ends 0 within pointsman wait a b
+    serve_end
+    all_landed a b
+    same 'runs of b' "$(runs_of b)" 2
+}
+scenario 'the train is shown, and its results can be forgotten' remembered
+
+finish
