@@ -170,8 +170,9 @@ static bool user_of(const struct work_site *site,
                        : false;
         if (user.len > 0 && ret_user->len > 0 && !span_equal(user, *ret_user))
             return err_set(err, ERR_DENIED,
-                           "%.*s: its group has sets of several accounts, and "
-                           "target '%.*s' has no user of its own to check them",
+                           "%.*s: it would be checked together with sets of "
+                           "other accounts, and target '%.*s' has no user of "
+                           "its own for that",
                            (int)job->id.len, job->id.p, (int)target->name.len,
                            target->name.p);
         if (user.len > 0)

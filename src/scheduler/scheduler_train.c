@@ -271,6 +271,9 @@ static void plan_moves(struct scheduler *scheduler, struct target_train *target,
             move.detail = move.rollback;
         }
         plan->op = store_move(scheduler->batch, &move);
+        if (own.hold != 0)
+            store_hold(scheduler->batch, unit->sets[i], (enum job_hold)own.hold,
+                       span_of(own.reason));
     }
 }
 
@@ -573,5 +576,10 @@ bool scheduler_train_why(struct scheduler *scheduler, const struct job *job,
     struct span line, rest = text_span(&text);
     while (span_cut(&rest, '\n', &line))
         why_add_text(why, "train", line);
+    const struct target_unit *unit = target_unit_of_set(target, job->num);
+    if (unit != NULL && unit->alone)
+        why_add_text(why, "train",
+                     SPAN("may not be checked together with sets of other "
+                          "accounts; waits until those ahead have landed"));
     return true;
 }

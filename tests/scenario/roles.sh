@@ -285,8 +285,10 @@ submitted() {
 
 # ran_as ID ACCOUNT: its checks or commands ran as that account
 ran_as() {
-    same "accounts of $1" "$(pointsman logs "$1" |
-        grep -xE 'root|owner|alice|bob|ada|olga' | uniq)" "$2"
+    same "accounts of $1" "$(pointsman logs --attempts --json "$1" |
+        jq .attempt | while read -r attempt; do
+            pointsman logs --attempt "$attempt" "$1"
+        done | grep -xE 'root|owner|alice|bob|ada|olga' | uniq)" "$2"
 }
 
 # held ID TEXT: the job is held, and `why` shows the text as the reason
@@ -423,9 +425,9 @@ root_sets() {
     # Sets of two accounts are checked together under neither.
     submitted alice G1 '##group' 'pair 2'
     submitted bob G2 '##group' 'pair 2'
-    held G2 'its group has sets of several accounts'
+    held G2 'checked together with sets of other accounts'
     ends 1 pointsman doctor
-    says "job 'G2' of uid 70005; was held at its start: G2: its group has" out
+    says "job 'G2' of uid 70005; was held at its start: G2: it would be" out
     sed -i 's/^user =.*/user = owner/' base/pointsman.conf
     reload
     pointsman release G2
@@ -440,8 +442,10 @@ root_sets() {
 scenario 'a server of root checks sets under the accounts of their submitters' \
     root_sets
 
+# shut_out LANES
 shut_out() {
     gate root
+    printf '[target "main"]\nlanes = %s\n' "$1" >base/conf.d/lanes.conf
     sed -i '/^git = /a check.unit = sh -c "id -un"' base/pointsman.conf
     sed -i 's/^user =.*/user = alice/' base/pointsman.conf
     cat >>base/pointsman.conf <<'END'
@@ -468,7 +472,129 @@ END
     ran_as S2 alice
 }
 scenario 'a set is held if the account of its checks cannot enter their directory' \
-    shut_out
+    shut_out 1
+scenario 'a set on a merge train is held for the account of its checks too' \
+    shut_out 2
+
+# ---- on a merge train: the code of several sets is checked together ----------
+
+# train_gate OWNER [LINE]...: a base of that account whose target has four
+# lanes. Its check records in `open/ran` for which set and as which account it
+# runs, and the files of sets that it sees. While the FIFO wait.ID exists, it
+# waits.
+train_gate() {
+    gate "$1"
+    shift
+    {
+        printf '[target "main"]\nlanes = 4\n'
+        printf "check.unit = sh '%s'\n" "$here/unit.sh"
+        [ $# -eq 0 ] || printf '%s\n' "$@"
+    } >base/conf.d/train.conf
+    mkdir -m 777 open
+    : >open/ran
+    chmod 666 open/ran
+    cat >unit.sh <<EOF
+id -un
+echo "\$POINTSMAN_CSID \$(id -un)" S* >>'$here/open/ran'
+test ! -p '$here/open/wait.'\$POINTSMAN_CSID ||
+    read -r word <'$here/open/wait.'\$POINTSMAN_CSID
+EOF
+}
+
+# waiting ID...: the checks of these sets wait
+waiting() {
+    for waiting_id in "$@"; do
+        mkfifo -m 666 "open/wait.$waiting_id"
+    done
+}
+
+# go_on ID...: the checks of these sets go on
+go_on() {
+    for go_id in "$@"; do
+        mv "open/wait.$go_id" "open/gone.$go_id"
+        echo go 1<>"open/gone.$go_id"
+    done
+}
+
+# ran ID ACCOUNT FILES: the check of the set ran once, as that account, and saw
+# these files of sets
+ran() {
+    same "runs of $1" "$(grep "^$1 " open/ran)" "$1 $2 $3"
+}
+
+train_of_submitters() {
+    train_gate root
+    access 'submitter = @dev'
+    waiting S1 S3
+    serve_as root
+    submitted alice S1
+    submitted alice S2
+    submitted bob S3
+    submitted root S4
+    # Sets of one account are checked together. A set of somebody else waits
+    # until those ahead of it have landed, and so does what is behind it.
+    await '"id":"S2".*"reason":"passed"'
+    within sh -c "until pointsman why S3 | grep -q 'sets of other accounts'; do
+        :; done"
+    ran S1 alice 'S1'
+    ran S2 alice 'S1 S2'
+    same 'runs of S3 and S4' "$(grep -c '^S[34] ' open/ran)" 0
+    go_on S1
+    pointsman wait S1 S2
+    # A set of the owner may be checked under the account of another set.
+    await '"id":"S4".*"reason":"passed"'
+    ran S3 bob 'S1 S2 S3'
+    ran S4 bob 'S1 S2 S3 S4'
+    same 'state of S3' "$(pointsman status --json S3 | jq -r .state)" executing
+    go_on S3
+    pointsman wait S3 S4
+}
+scenario 'sets of two accounts are not checked together on a merge train' \
+    train_of_submitters
+
+train_of_user() {
+    train_gate root 'user = vic'
+    access 'submitter = @dev'
+    waiting S1 S2 S3
+    serve_as root
+    submitted alice S1
+    submitted bob S2
+    submitted root S3
+    for id in S1 S2 S3; do
+        await "\"id\":\"$id\".*\"reason\":\"run\""
+    done
+    go_on S1 S2 S3
+    pointsman wait S1 S2 S3
+    ran S1 vic 'S1'
+    ran S2 vic 'S1 S2'
+    ran S3 vic 'S1 S2 S3'
+}
+scenario 'with a user of the target, sets of all accounts are checked at once' \
+    train_of_user
+
+# What was allowed when a set was admitted is judged again at each run.
+train_of_owner() {
+    train_gate owner
+    access 'submitter = @dev' 'checks-as-owner = yes'
+    waiting S1
+    serve_as owner
+    submitted owner S1
+    submitted alice S2
+    await '"id":"S2".*"reason":"passed"'
+    ran S2 owner 'S1 S2'
+    access 'submitter = @dev'
+    as owner pointsman train forget main
+    go_on S1
+    pointsman wait S1
+    held S2 'checks-as-owner does not allow that'
+    ran S2 owner 'S1 S2'
+    as owner pointsman release S2
+    within sh -c 'until [ "$(pointsman history S2 |
+        grep -c "hold forbidden")" -gt 1 ]; do :; done'
+    ran S2 owner 'S1 S2'
+}
+scenario 'checks on a merge train never run as the owner for a set of others' \
+    train_of_owner
 
 by_command() {
     gate root
