@@ -10,18 +10,18 @@ enum { FIND, ADD, FORGET, SETTLE, PRUNE };
 static const char *const statements[] = {
     [FIND] = "SELECT passed, failed FROM check_result WHERE key = ?1",
     [ADD] =
-        "INSERT INTO check_result (key, target, tree, passed, failed) "
-        "VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (key) DO UPDATE SET "
-        "passed = CASE WHEN excluded.passed > 0 THEN excluded.passed "
-        "ELSE check_result.passed END, "
-        "failed = CASE WHEN excluded.failed > 0 THEN excluded.failed "
-        "ELSE check_result.failed END",
+        ("INSERT INTO check_result (key, target, tree, passed, failed) "
+         "VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (key) DO UPDATE SET "
+         "passed = CASE WHEN excluded.passed > 0 THEN excluded.passed "
+         "ELSE check_result.passed END, "
+         "failed = CASE WHEN excluded.failed > 0 THEN excluded.failed "
+         "ELSE check_result.failed END"),
     [FORGET] = "DELETE FROM check_result WHERE target = ?1",
     [SETTLE] =
         "UPDATE check_result SET failed = 0 WHERE target = ?1 AND passed > 0",
     [PRUNE] =
-        "DELETE FROM check_result WHERE target = ?1 AND passed < ?2 "
-        "AND failed < ?2",
+        ("DELETE FROM check_result WHERE target = ?1 AND passed < ?2 "
+         "AND failed < ?2"),
 };
 /* clang-format on */
 
