@@ -95,11 +95,12 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 
 /* Nothing starts as long as a rollback is about to be admitted. */
 void scheduler_await_rollback(struct scheduler *scheduler, bool awaits);
-/* Starts nothing new from now on. */
+/* Starts nothing new from now on. A target is asked once whether a set landed
+ * whose process died; without an answer the set stays executing until the next
+ * start, so that a target that cannot be used does not hold up a stop. */
 void scheduler_drain(struct scheduler *scheduler);
-/* Kills all running attempts; their jobs go back to P, reason `returned`. A
- * target is asked once whether a set landed that was killed; without an answer
- * the set stays executing until the next start. */
+/* The same, and kills all running attempts; their jobs go back to P, reason
+ * `returned`. */
 void scheduler_return(struct scheduler *scheduler);
 
 unsigned scheduler_running(const struct scheduler *scheduler);

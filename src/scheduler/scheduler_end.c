@@ -115,7 +115,7 @@ static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
 
 bool scheduler_end_is_left(const struct scheduler *scheduler,
                            const struct attempt *attempt) {
-    return scheduler->returning && attempt->probing &&
+    return scheduler->draining && attempt->probing &&
            attempt->probe_handle == 0 && attempt->probe_count > 0;
 }
 
@@ -124,6 +124,7 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (attempt->probing && !attempt->probe_handle &&
+            !scheduler_end_is_left(scheduler, attempt) &&
             attempt->probe_again.ns < next.ns)
             next = attempt->probe_again;
     }

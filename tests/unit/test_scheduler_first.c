@@ -382,6 +382,36 @@ set_whose_target_gives_no_answer_does_not_keep_the_process(void **state) {
     assert_trace("set set? ");
 }
 
+/* The same for a landing that died before the stop; the role goes on asking
+ * while other work ends, but only until the target has failed to answer. */
+static void
+stop_waits_for_what_runs_but_not_for_a_target_without_an_answer(void **state) {
+    (void)state;
+    struct wall next;
+    open_both(4);
+    SUBMIT({"set", CLASS_DC, "main", "a", NULL, 0},
+           {"command", CLASS_DC, NULL, NULL, NULL, 0});
+    settle();
+    end_with("set", "", -1);
+    settle();
+    end_with("set", "unavailable no repository", 111);
+    settle();
+    scheduler_drain(scheduler);
+    settle();
+    assert_false(scheduler_idle(scheduler));
+    now = wall_add_ms(now, 3600000);
+    settle();
+    assert_trace("command set set? ");
+    assert_true(scheduler_turn(scheduler, now, &next, NULL));
+    assert_true(next.ns > now.ns);
+    end_with("command", "", 0);
+    settle();
+    assert_true(scheduler_idle(scheduler));
+    assert_int_equal(state_of("command"), STATE_DONE);
+    assert_int_equal(state_of("set"), STATE_EXECUTING);
+    assert_trace("command set set? ");
+}
+
 /* ---- a rollback that waits ------------------------------------------------
  */
 
@@ -520,6 +550,7 @@ int main(void) {
         TEST(sets_that_keep_arriving_do_not_keep_others_from_starting),
         TEST(set_killed_by_a_stop_is_pending_before_the_process_ends),
         TEST(set_whose_target_gives_no_answer_does_not_keep_the_process),
+        TEST(stop_waits_for_what_runs_but_not_for_a_target_without_an_answer),
         TEST(rollback_that_arrives_with_its_members_comes_first),
         TEST(rollback_in_q_comes_first_after_a_start),
         TEST(rollback_in_p_comes_first_after_a_start),
