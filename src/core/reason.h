@@ -24,10 +24,11 @@
 #define REASON_RETURNED "returned"   /* its worker gave it back */
 #define REASON_OPERATOR "operator"   /* somebody cancelled it */
 #define REASON_ROLLBACK "rollback"
-#define REASON_RB_NOTHING "rb-nothing" /* all of it was rolled back already */
-#define REASON_RB_EMPTY "rb-empty"     /* done; nothing was left of a member */
-#define REASON_RB "rb" /* a rollback waits for nothing in Q */
-#define REASON_HELD "held" /* it left the merge train of its target */
+#define REASON_RB_NOTHING "rb-nothing"   /* all of it was rolled back already */
+#define REASON_RB_CONFLICT "rb-conflict" /* other sets are in the way */
+#define REASON_RB_EMPTY "rb-empty" /* done; nothing was left of a member */
+#define REASON_RB "rb"             /* a rollback waits for nothing in Q */
+#define REASON_HELD "held"         /* it left the merge train of its target */
 #define REASON_LEFT "left" /* the same, because something else has left it */
 
 /* ---- other events ------------------------------------------------------- */

@@ -243,6 +243,8 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     if (attempt == rollback_run->attempt && rollback_run->verdict_known)
         return rollback_run->verdict;
     struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
+    if (attempt == rollback_run->attempt)
+        scheduler_rollback_reconsider(scheduler, attempt, &verdict);
     if (verdict.to == STATE_ABANDONED && rollback_run->attempt) {
         struct span id = rollback_run->attempt->tracked->job.id;
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)id.len,

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/log.h"
 #include "core/reason.h"
@@ -481,6 +482,43 @@ void scheduler_rollback_committed(struct scheduler *scheduler,
 }
 
 /* ---- the end ------------------------------------------------------------- */
+
+/* The first set that the decision reverts and the plan does not have: it was
+ * running when the plan was made, and has landed since. */
+static const struct rollback_member *
+find_landed(struct rollback_run *rollback_run,
+            const struct rollback_decision *decision) {
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate == ROLLBACK_REVERT &&
+            entry_of(rollback_run, member->node.num) == NULL)
+            return member;
+    }
+    return NULL;
+}
+
+void scheduler_rollback_reconsider(struct scheduler *scheduler,
+                                   const struct attempt *attempt,
+                                   struct retry_verdict *verdict) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    struct rollback_plan rollback_plan;
+    if (verdict->to != STATE_FAILED ||
+        strcmp(verdict->reason, REASON_RB_CONFLICT) != 0)
+        return;
+    if (!look_around(scheduler, &attempt->tracked->job, &rollback_plan)) {
+        *verdict = retry_verdict_make(STATE_PENDING, REASON_RETURNED, SPAN(""));
+        return;
+    }
+    const struct rollback_member *landed =
+        find_landed(&scheduler->rollback_run, &rollback_plan.decision);
+    if (landed != NULL) {
+        text_addf(&detail, "'%.*s' has landed meanwhile and is a member too",
+                  (int)landed->node.id.len, landed->node.id.p);
+        *verdict = retry_verdict_make(STATE_PENDING, REASON_RETURNED,
+                                      text_span(&detail));
+    }
+    rollback_plan_clear(&rollback_plan);
+}
 
 /* The plan as the registry has it: also one from before the start. */
 static bool read_entries(struct scheduler *scheduler, uint64_t num,

@@ -37,6 +37,12 @@ bool scheduler_rollback_plan(struct scheduler *scheduler);
 void scheduler_rollback_yield(struct scheduler *scheduler);
 void scheduler_rollback_committed(struct scheduler *scheduler,
                                   const struct plan *plan, bool ok);
+/* A conflict of the open rollback is no failure if sets have landed since the
+ * plan was made that belong to it now (closure = deps+files): it is planned
+ * again. */
+void scheduler_rollback_reconsider(struct scheduler *scheduler,
+                                   const struct attempt *attempt,
+                                   struct retry_verdict *verdict);
 /* Plans what is recorded beside the end of an RB's attempt. */
 void scheduler_rollback_plan_end(struct scheduler *scheduler,
                                  struct attempt *attempt,

@@ -16,8 +16,10 @@ static struct {
     uint64_t handle;
     char id[16];
     bool is_probe, is_stopped;
+    size_t member_count;
 } starts[STARTS_MAX];
 static unsigned start_count;
+static bool closure_has_files;
 
 /* ---- the runner ---------------------------------------------------------- */
 
@@ -27,6 +29,7 @@ static void runner_start(void *ctx, const struct run_start *start) {
     starts[start_count].handle = start->handle;
     starts[start_count].is_probe = start->probe;
     starts[start_count].is_stopped = false;
+    starts[start_count].member_count = start->member_count;
     snprintf(starts[start_count++].id, sizeof(starts[0].id), "%.*s",
              (int)start->job->id.len, start->job->id.p);
     text_addspan(&trace, start->job->id);
@@ -71,6 +74,7 @@ static struct scheduler *open_part(unsigned parts, unsigned slots,
                                         .max_crash = 3,
                                         .wait_for_dep_ms = 60000,
                                         .rollback_max = 50,
+                                        .rollback_files = closure_has_files,
                                         .hup_grace_ms = 1000,
                                         .job_limit = job_limit,
                                         .actor = SPAN("daemon:test"),
@@ -92,6 +96,7 @@ static int setup(void **state) {
     store = store_memory_new();
     scheduler = queue = NULL;
     start_count = 0;
+    closure_has_files = false;
     trace = (struct text)TEXT_INIT;
     return 0;
 }
@@ -537,6 +542,41 @@ static void rollback_that_is_held_lets_others_start(void **state) {
     assert_trace("other ");
 }
 
+/* `running` lands on a file of the rollback while that is being made. */
+static void roll_back_beside_a_landing(bool with_files) {
+    closure_has_files = with_files;
+    open_both(4);
+    land("landed", "a");
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"rb", CLASS_RB, "main", NULL, "landed", 0});
+    settle();
+    assert_trace("running rb ");
+    assert_int_equal(starts[start_count - 1].member_count, 1);
+    end_well("running");
+    settle();
+    end_with("rb", "failed rb-conflict a was also changed by running", 101);
+    settle();
+}
+
+static void rollback_takes_along_a_set_that_lands_meanwhile(void **state) {
+    (void)state;
+    roll_back_beside_a_landing(true);
+    assert_trace("running rb rb ");
+    assert_int_equal(starts[start_count - 1].member_count, 2);
+    end_with("rb", "failed rb-conflict a was also changed by a push", 101);
+    settle();
+    assert_trace("running rb rb ");
+    assert_int_equal(state_of("rb"), STATE_FAILED);
+}
+
+static void set_that_lands_meanwhile_is_a_conflict_without_files(void **state) {
+    (void)state;
+    roll_back_beside_a_landing(false);
+    assert_trace("running rb ");
+    assert_int_equal(state_of("rb"), STATE_FAILED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -558,6 +598,8 @@ int main(void) {
         TEST(rollback_is_the_one_job_of_jobs_1),
         TEST(second_rollback_keeps_its_target_closed),
         TEST(rollback_that_is_held_lets_others_start),
+        TEST(rollback_takes_along_a_set_that_lands_meanwhile),
+        TEST(set_that_lands_meanwhile_is_a_conflict_without_files),
     };
     return cmocka_run_group_tests_name("scheduler_first", tests, NULL, NULL);
 }
