@@ -18,8 +18,8 @@ struct member {
     uint64_t num;
     struct arena arena; /* holds the data below */
     struct span id, key;
-    struct span *needs;
-    size_t need_count;
+    struct span *needs, *replaces;
+    size_t need_count, replace_count;
     unsigned want, holds;
     uint64_t entry;
     enum job_state state;
@@ -119,6 +119,15 @@ static void member_insert(struct group *group, struct member *member) {
     list_push(&group->members, &member->in_group);
 }
 
+static struct span *spans_copy(struct arena *arena, const struct span *spans,
+                               size_t count) {
+    struct span *copy = arena_alloc(arena, (count + 1) * sizeof(*copy));
+
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_span(arena, spans[i]);
+    return copy;
+}
+
 void groups_join(struct groups *groups, const struct group_member *entry) {
     struct member *member;
 
@@ -130,11 +139,11 @@ void groups_join(struct groups *groups, const struct group_member *entry) {
     member->num = entry->num;
     member->id = arena_span(&member->arena, entry->id);
     member->key = arena_span(&member->arena, entry->key);
-    member->needs = arena_alloc(&member->arena, (entry->need_count + 1) *
-                                                    sizeof(*member->needs));
-    for (size_t i = 0; i < entry->need_count; i++)
-        member->needs[i] = arena_span(&member->arena, entry->needs[i]);
+    member->needs = spans_copy(&member->arena, entry->needs, entry->need_count);
     member->need_count = entry->need_count;
+    member->replaces =
+        spans_copy(&member->arena, entry->replaces, entry->replace_count);
+    member->replace_count = entry->replace_count;
     member->want = entry->want;
     member->holds = entry->holds;
     member->state = entry->state;
@@ -381,10 +390,15 @@ uint64_t groups_member_needing(const struct groups *groups, uint64_t num,
     return 0;
 }
 
+/* True if it depends on the other, or on a set that the other replaces. */
 static bool needs(const struct member *member, const struct member *other) {
-    for (size_t i = 0; i < member->need_count; i++)
+    for (size_t i = 0; i < member->need_count; i++) {
         if (span_equal(member->needs[i], other->id))
             return true;
+        for (size_t k = 0; k < other->replace_count; k++)
+            if (span_equal(member->needs[i], other->replaces[k]))
+                return true;
+    }
     return false;
 }
 

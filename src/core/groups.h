@@ -45,6 +45,9 @@ struct group_member {
     struct span key;          /* its own order key */
     const struct span *needs; /* ids of its dependencies */
     size_t need_count;
+    const struct span *replaces; /* ids of the sets it supersedes, at any
+                                    depth */
+    size_t replace_count;
 };
 
 /* Adds a live or undecided member. Everything is copied; a num already known is

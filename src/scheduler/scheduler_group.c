@@ -17,6 +17,69 @@
 /* Holds the entry of a group in the order; not one of the holds of life.def. */
 #define HOLD_OF_GROUP (1u << 31)
 
+/* ---- what a set replaces ------------------------------------------------- */
+
+/* The ids of the sets that a member supersedes, directly or through others. */
+struct replaced {
+    struct arena arena;
+    struct span *ids;
+    size_t count, cap;
+};
+
+static void replaced_clear(struct replaced *replaced) {
+    free(replaced->ids);
+    arena_clear(&replaced->arena);
+}
+
+static bool is_replaced(const struct replaced *replaced, struct span id) {
+    for (size_t i = 0; i < replaced->count; i++)
+        if (span_equal(replaced->ids[i], id))
+            return true;
+    return false;
+}
+
+static void replaced_add(struct replaced *replaced,
+                         const struct job_edge *edges, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].kind != EDGE_SUPERSEDES ||
+            is_replaced(replaced, edges[i].to))
+            continue;
+        if (replaced->count == replaced->cap) {
+            replaced->cap = 2 * replaced->cap + 4;
+            replaced->ids =
+                mem_grow(replaced->ids, replaced->cap, sizeof(*replaced->ids));
+        }
+        replaced->ids[replaced->count++] =
+            arena_span(&replaced->arena, edges[i].to);
+    }
+}
+
+/* Adds what a set with these edges supersedes, and what that superseded. */
+static bool replaced_find(struct scheduler *scheduler,
+                          struct replaced *replaced,
+                          const struct job_edge *edges, size_t count,
+                          struct err *err) {
+    size_t at = replaced->count;
+    replaced_add(replaced, edges, count);
+    for (; at < replaced->count; at++) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct job_edge *more;
+        struct job old;
+        size_t more_count;
+        bool found;
+        if (!store_lookup(scheduler->store, replaced->ids[at], &arena, &old,
+                          &found, err))
+            return false;
+        if (!found)
+            continue;
+        if (!store_edges_from(scheduler->store, old.num, &arena, &more,
+                              &more_count, err))
+            return false;
+        replaced_add(replaced, more, more_count);
+    }
+    return true;
+}
+
 /* ---- joining ------------------------------------------------------------- */
 
 static struct span group_of(const struct job_edge *edges, size_t count) {
@@ -63,6 +126,9 @@ static void join(struct scheduler *scheduler, const struct job *job,
     for (size_t i = 0; i < edge_count; i++)
         if (edges[i].kind == EDGE_DEPENDENCY)
             needs[need_count++] = edges[i].to;
+    CLEANUP(replaced_clear) struct replaced replaced = {0};
+    if (!replaced_find(scheduler, &replaced, edges, edge_count, &err))
+        scheduler_log_read_failure("the relations", job->num, &err);
     if (!store_job(scheduler->store, job->num, &arena, &full, &err))
         scheduler_log_read_failure("the row", job->num, &err);
     struct span group = group_of(edges, edge_count);
@@ -78,7 +144,9 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .admitted_seq = full.admitted_seq,
                                  .key = job->key,
                                  .needs = needs,
-                                 .need_count = need_count};
+                                 .need_count = need_count,
+                                 .replaces = replaced.ids,
+                                 .replace_count = replaced.count};
     groups_join(scheduler->groups, &entry);
     if (!known)
         report_ended_members(scheduler, job->target, group);
@@ -95,13 +163,16 @@ struct whole {
     struct job_touch *touches;
     size_t edge_cap, touch_cap;
     struct span *ids; /* ids of all members */
+    struct replaced replaced;
 };
 
+/* A dependency that the landing of the group itself satisfies: on a member, or
+ * on a set that a member replaces (O10). */
 static bool is_inside(const struct whole *whole, size_t count, struct span id) {
     for (size_t i = 0; i < count; i++)
         if (span_equal(whole->ids[i], id))
             return true;
-    return false;
+    return is_replaced(&whole->replaced, id);
 }
 
 /* A member's SUPERSEDES edges are passed by order_outside: the successor is the
@@ -190,6 +261,7 @@ static bool read_member(struct scheduler *scheduler, struct whole *whole,
 static void whole_clear(struct whole *whole) {
     free(whole->edges);
     free(whole->touches);
+    replaced_clear(&whole->replaced);
     arena_clear(&whole->arena);
 }
 
@@ -198,7 +270,12 @@ static bool read_ids(struct scheduler *scheduler, struct whole *whole,
     whole->ids = arena_alloc(&whole->arena, (count + 1) * sizeof(struct span));
     for (size_t i = 0; i < count; i++) {
         struct job job;
-        if (!store_job(scheduler->store, nums[i], &whole->arena, &job, err))
+        struct job_edge *edges;
+        size_t edge_count;
+        if (!store_job(scheduler->store, nums[i], &whole->arena, &job, err) ||
+            !store_edges_from(scheduler->store, nums[i], &whole->arena, &edges,
+                              &edge_count, err) ||
+            !replaced_find(scheduler, &whole->replaced, edges, edge_count, err))
             return false;
         whole->ids[i] = job.id;
     }

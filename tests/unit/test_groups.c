@@ -203,6 +203,22 @@ static void members_refer_to_the_entry_of_their_group(void **state) {
     assert_int_equal(groups_entry(groups, 9), 0);
 }
 
+static void a_set_that_replaces_a_dependency_lands_first(void **state) {
+    (void)state;
+    struct span replaced[] = {SPAN("other"), SPAN("old")};
+    join(1, "a", "g", 2, STATE_PENDING, "old");
+    groups_join(groups, &(struct group_member){.num = 2,
+                                               .id = SPAN("b"),
+                                               .target = SPAN("main"),
+                                               .group = SPAN("g"),
+                                               .want = 2,
+                                               .state = STATE_PENDING,
+                                               .key = SPAN("b"),
+                                               .replaces = replaced,
+                                               .replace_count = 2});
+    assert_string_equal(landing(1), "2 1");
+}
+
 static void only_the_leader_of_a_complete_group_may_start(void **state) {
     (void)state;
     assert_true(groups_may_start(groups, 7));
@@ -225,6 +241,7 @@ int main(void) {
         T(no_group_lands_while_a_member_is_held_landing_or_undecided),
         T(when_a_member_fails_only_earlier_members_fail_with_it),
         T(a_member_that_is_done_does_not_affect_the_others),
+        T(a_set_that_replaces_a_dependency_lands_first),
         T(only_the_leader_of_a_complete_group_may_start),
         T(members_refer_to_the_entry_of_their_group),
     };
