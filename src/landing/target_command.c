@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,28 @@ static void status_say(struct land_status *status, enum land_verdict verdict,
     land_status_set(status, verdict, reason, text_span(&text));
 }
 
+/* Nothing of ours had asked for it, so the kernel killed it, for example for
+ * lack of memory, or somebody else: that says nothing about the set. A shell
+ * exits with 128 + 9 if its command was killed. */
+static bool was_killed(const struct run *run) {
+    return (run->end.how == CHILD_SIGNALLED && run->end.code == SIGKILL) ||
+           (run->end.how == CHILD_EXITED && run->end.code == 128 + SIGKILL);
+}
+
+static void status_say_killed(struct land_status *status,
+                              const struct run *run) {
+    char room[64];
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_addf(&text,
+              "%s %s, which Pointsman did not do; did the machine run out of "
+              "memory?",
+              run->label,
+              run->end.how == CHILD_SIGNALLED
+                  ? ended_words(run, room)
+                  : "exited with 137, as if killed by signal 9");
+    land_status_set(status, LAND_TEMPORARY, "", text_span(&text));
+}
+
 /* Translates the end of a check into a verdict. True: it passed. */
 static bool check_verdict(const struct run *run,
                           struct land_status *ret_status) {
@@ -216,6 +239,8 @@ static bool check_verdict(const struct run *run,
         status_say(ret_status, LAND_FAILED, "timeout", run);
     else if (run->end.how == CHILD_EXITED && (code == 75 || code == 111))
         status_say(ret_status, LAND_TEMPORARY, "", run);
+    else if (was_killed(run))
+        status_say_killed(ret_status, run);
     else
         status_say(ret_status, LAND_FAILED, "check-failed", run);
     return false;

@@ -215,6 +215,35 @@ static void a_check_may_fail_temporarily(void **state) {
     assert_unmoved(&outcome, before);
 }
 
+/* For example by the kernel, for lack of memory. */
+static void a_check_that_somebody_kills_may_be_tried_again(void **state) {
+    (void)state;
+    static const char *const checks[] = {"sh -c 'kill -9 $$'",
+                                         "sh -c 'sh -c \"kill -9 \\$\\$\"'"};
+    static const char *const says[] = {
+        "temporary check 'unit' was killed by signal 9, which Pointsman did",
+        "temporary check 'unit' exited with 137, as if killed by signal 9"};
+    for (size_t i = 0; i < COUNT(checks); i++) {
+        landing_begin();
+        const char *before = tip();
+        struct outcome outcome = land(
+            &(struct attempt){.set = &plain, .checks = {"unit", checks[i]}});
+        assert_starts(&outcome, says[i]);
+        assert_says(&outcome, "did the machine run out of memory?");
+        assert_int_equal(outcome.exit_code, 111);
+        assert_unmoved(&outcome, before);
+    }
+}
+
+static void a_check_that_crashes_fails(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain, .checks = {"unit", "sh -c 'kill -SEGV $$'"}});
+    assert_line(&outcome,
+                "failed check-failed check 'unit' was killed by signal 11");
+}
+
 static void a_check_that_cannot_run_fails_permanently(void **state) {
     (void)state;
     landing_begin();
@@ -643,6 +672,8 @@ int main(void) {
         cmocka_unit_test(a_command_runs_as_the_targets_user),
         cmocka_unit_test(a_failed_check_keeps_the_branch),
         cmocka_unit_test(a_check_may_fail_temporarily),
+        cmocka_unit_test(a_check_that_somebody_kills_may_be_tried_again),
+        cmocka_unit_test(a_check_that_crashes_fails),
         cmocka_unit_test(a_check_that_cannot_run_fails_permanently),
         cmocka_unit_test(a_check_that_times_out_is_killed_with_its_children),
         cmocka_unit_test(processes_left_by_a_check_are_killed),
