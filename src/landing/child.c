@@ -97,6 +97,8 @@ static void actions_fill(posix_spawn_file_actions_t *actions,
     actions_dup(actions, child->progress, 4);
     if (child->dir != NULL)
         posix_spawn_file_actions_addchdir_np(actions, child->dir);
+    else if (child->at > 0)
+        posix_spawn_file_actions_addfchdir_np(actions, child->at);
 }
 
 /* ---- as another user ---- */
@@ -142,7 +144,9 @@ static int newborn_main(void *arg) {
         prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == newborn->parent) {
         /* Changing directory as that user may fail; it is reported as such, not
          * as a missing program. */
-        newborn->at_dir = child->dir != NULL && chdir(child->dir) < 0;
+        newborn->at_dir = child->dir != NULL
+                              ? chdir(child->dir) < 0
+                              : child->at > 0 && fchdir(child->at) < 0;
         if (!newborn->at_dir) {
             sigprocmask(SIG_SETMASK, &mask, NULL);
             union {

@@ -30,7 +30,8 @@ int child_stop_wait(struct child_stop *stop, int64_t ms);
 struct child {
     const char *const *argv; /* argv[0] is looked up in PATH */
     char *const *envp;
-    const char *dir;  /* NULL = same directory */
+    const char *dir;  /* NULL = same directory, */
+    int at;           /* or this open one; 0 = none */
     int in, out, err; /* become 0, 1, 2; -1 = /dev/null, or the same as ours */
     int status, progress; /* become 3, 4; -1 = none */
     bool shielded;        /* TERM, HUP and INT stay blocked in the child */

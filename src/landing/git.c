@@ -105,6 +105,18 @@ char *git_discover(const char *dir) {
     }
 }
 
+/* From here on git starts inside the repository: it would otherwise create
+ * directories at the old path if the repository is moved away while it works,
+ * and these would be in the way when the repository comes back. */
+static bool git_enter(struct git *git, struct err *err) {
+    int fd = open(git->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", git->dir,
+                       strerror(errno));
+    git->dir_fd = fd;
+    return true;
+}
+
 bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err) {
     *ret_git = (struct git){.work = mem_string(work), .stop = stop};
@@ -116,11 +128,22 @@ bool git_open(const char *dir, const char *work, struct child_stop *stop,
         return err_errno(err, sys,
                          "cannot create a memory file for git's messages");
     }
-    if (!git_find_dir(ret_git, dir, err)) {
+    if (!git_find_dir(ret_git, dir, err) || !git_enter(ret_git, err)) {
         git_close(ret_git);
         return false;
     }
     return true;
+}
+
+bool git_is_in_place(const struct git *git, struct err *err) {
+    struct stat ours, there;
+    if (fstat(git->dir_fd, &ours) == 0 && stat(git->dir, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+        return true;
+    return err_set(err, ERR_UNAVAILABLE,
+                   "the repository '%s' was moved away or replaced while it "
+                   "was in use",
+                   git->dir);
 }
 
 void git_objects_apart(struct git *git, const char *dir) {
@@ -195,6 +218,8 @@ void git_close(struct git *git) {
     arena_clear(&git->held_arena);
     if (git->stderr_fd > 0)
         close(git->stderr_fd);
+    if (git->dir_fd > 0)
+        close(git->dir_fd);
     *git = (struct git){0};
 }
 
@@ -278,6 +303,8 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
         fprintf(stderr, "%s", text_string(&said));
     if (git->stop != NULL && child_stop_requested(git->stop) != 0)
         return err_set(err, ERR_INTERRUPTED, "git %s was stopped", verb);
+    if (git->dir_fd > 0 && !git_is_in_place(git, err))
+        return false;
     if (end.how != CHILD_EXITED)
         return err_set(err, ERR_TEMPORARY, "git %s was killed by signal %d",
                        verb, end.code);
@@ -307,9 +334,11 @@ static void argv_add(struct argv *argv, const char *word) {
 static void argv_fill(struct argv *argv, const struct git *git,
                       const char *const *args, enum git_manner manner) {
     *argv = (struct argv){0};
-    text_addf(&argv->texts[0], "--git-dir=%s%s",
-              manner & GIT_RAW ? git->work : git->dir,
-              manner & GIT_RAW ? "/raw" : "");
+    if (manner & GIT_RAW)
+        text_addf(&argv->texts[0], "--git-dir=%s/raw", git->work);
+    else
+        text_addf(&argv->texts[0], "--git-dir=%s",
+                  git->dir_fd > 0 ? "." : git->dir);
     text_addf(&argv->texts[1], "safe.directory=%s", git->dir);
     text_addf(&argv->texts[2], "--work-tree=%s/tree",
               git->work != NULL ? git->work : "");
@@ -369,6 +398,7 @@ static bool git_start(struct git *git, const char *const *args,
     env[n] = NULL;
     struct child child = {.argv = argv.words,
                           .envp = env,
+                          .at = git->dir_fd,
                           .in = in,
                           .out = out,
                           .err = git->stderr_fd,
@@ -482,6 +512,9 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
     struct child_end end = pipe_wait(&pipe);
     if (ret_exit != NULL)
         *ret_exit = end.code;
+    if (ret_exit != NULL && end.code != 0 && git->dir_fd > 0 &&
+        !git_is_in_place(git, err))
+        return false;
     if (end.how == CHILD_EXITED && (end.code == 0 || ret_exit != NULL)) {
         CLEANUP(text_clear) struct text said = TEXT_INIT;
         git_stderr_take(git, &said);
@@ -536,9 +569,10 @@ static void held_read(const struct git_held *held, char ret_oid[OID_BYTES],
         text_addspan(content, held->content);
 }
 
-bool git_object_read(struct git_pipe *objects, const char *name,
-                     char ret_oid[OID_BYTES], char ret_type[16],
-                     struct text *content, bool *ret_found, struct err *err) {
+static bool object_read(struct git_pipe *objects, const char *name,
+                        char ret_oid[OID_BYTES], char ret_type[16],
+                        struct text *content, bool *ret_found,
+                        struct err *err) {
     char oid[OID_BYTES], type[16];
     size_t bytes;
     const struct git_held *held = map_get(&objects->git->held, span_of(name));
@@ -562,6 +596,20 @@ bool git_object_read(struct git_pipe *objects, const char *name,
     if (ret_type != NULL)
         snprintf(ret_type, 16, "%s", type);
     return true;
+}
+
+/* Beside objects apart, git finds those of the repository only by its path; so
+ * if one is missing, the repository may be away at that moment. */
+bool git_object_read(struct git_pipe *objects, const char *name,
+                     char ret_oid[OID_BYTES], char ret_type[16],
+                     struct text *content, bool *ret_found, struct err *err) {
+    const struct git *git = objects->git;
+    return object_read(objects, name, ret_oid, ret_type, content, ret_found,
+                       err) &&
+           (*ret_found || (git_is_in_place(git, err) &&
+                           object_read(objects, name, ret_oid, ret_type,
+                                       content, ret_found, err) &&
+                           (*ret_found || git_is_in_place(git, err))));
 }
 
 /* So few that one pipe is not full before the other is read. */

@@ -31,6 +31,7 @@ struct git_held {
 
 struct git {
     char *dir;               /* absolute path of the git directory */
+    int dir_fd;              /* the same, open */
     char *work;              /* scratch directory, or NULL */
     struct child_stop *stop; /* NULL: there are no stop requests, and git's
                                 messages go only into the error, not to stderr
@@ -52,6 +53,9 @@ char *git_discover(const char *dir);
 bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err);
 void git_close(struct git *git);
+/* True if the path of the repository still leads to the directory that was
+ * opened. ERR_UNAVAILABLE. */
+bool git_is_in_place(const struct git *git, struct err *err);
 /* From here on objects are written to DIR (created by the caller) and read from
  * both: nothing is added to the repository (landing/objects_apart.h). */
 void git_objects_apart(struct git *git, const char *dir);

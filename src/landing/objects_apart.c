@@ -403,22 +403,18 @@ static bool publish(struct publishing *publishing, struct err *err) {
 }
 
 bool objects_apart_may_publish(const struct git *git, struct err *err) {
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
-    text_addf(&path, "%s/objects", git->dir);
-    if (access(text_string(&path), W_OK | X_OK) == 0)
+    if (faccessat(git->dir_fd, "objects", W_OK | X_OK, 0) == 0)
         return true;
     int sys = errno;
-    err_errno(err, sys, "cannot write to '%s'", text_string(&path));
+    err_errno(err, sys, "cannot write to '%s/objects'", git->dir);
     err->kind = ERR_UNAVAILABLE;
     return false;
 }
 
 bool objects_apart_publish(struct git *git, struct err *err) {
     struct publishing publishing = {.git = git, .from = -1, .to = -1};
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
     enum { HOW = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
-    text_addf(&path, "%s/objects", git->dir);
-    publishing.to = open(text_string(&path), HOW);
+    publishing.to = openat(git->dir_fd, "objects", HOW);
     if (git->apart != NULL)
         publishing.from = open(git->apart, HOW);
     bool ok =

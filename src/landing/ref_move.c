@@ -335,7 +335,7 @@ static bool locks_gone(const struct note *note) {
  * reflog. */
 static bool sync_refs(const struct git *git, struct err *err) {
     CLEANUP(fd_close)
-    int fd = open(git->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(git->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return (fd >= 0 && syncfs(fd) == 0) ||
            err_errno(err, errno, "cannot sync '%s'", git->dir);
 }
@@ -399,7 +399,7 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
     note_locks(note);
     note->pid = pipe->pid;
     note->started = process_start(pipe->pid);
-    if (!note_write(note, false, err)) {
+    if (!note_write(note, false, err) || !git_is_in_place(git, err)) {
         git_pipe_drop(pipe);
         return false;
     }
@@ -431,7 +431,8 @@ bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
     CLEANUP(git_pipe_drop) struct git_pipe pipe = *begun;
     *begun = (struct git_pipe){0};
-    if (!note_open(&note, git, notes, branch, err) ||
+    if (!git_is_in_place(git, err) ||
+        !note_open(&note, git, notes, branch, err) ||
         !turn_take(&turn, &note, err))
         return false;
     snprintf(note.to, sizeof note.to, "%s", to);

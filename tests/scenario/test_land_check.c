@@ -469,6 +469,75 @@ static void term_before_the_branch_moves_undoes_everything(void **state) {
     assert_unmoved(&outcome, before);
 }
 
+/* ---- a repository that is moved away ------------------------------------ */
+
+/* git waits for the update of the branch while the repository moves; git alone
+ * would go on at the old path. */
+static void a_repository_that_moves_away_leaves_nothing_behind(void **state) {
+    (void)state;
+    landing_begin();
+    const char *path =
+        fake_git("update-ref",
+                 "mkfifo $base/begun\n"
+                 "{ read -r word; echo \"$word\"; read -r word <$base/begun\n"
+                 "mv $base/target.git $base/aside; cat; } | \"$git\" \"$@\" |\n"
+                 "{ read -r word; echo \"$word\"; echo >$base/begun; cat; kill "
+                 "-9 $$; }");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_starts(&outcome, "unavailable the repository '");
+    assert_says(&outcome, "was moved away or replaced while it was in use");
+    assert_string_equal(sh("ls -d target.git 2>/dev/null || echo none"),
+                        "none");
+    sh("mv aside target.git");
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    assert_string_equal(commits(), "2");
+}
+
+/* It moves after the branch was read; the base of the set then seems to be
+ * missing, as if the branch had been rewritten. */
+static void a_repository_that_moves_away_is_no_conflict(void **state) {
+    (void)state;
+    static char section[100];
+    const struct set set = {
+        .id = "C1", .sections = section, .files = {{"f", "new\n"}}};
+    landing_begin();
+    const char *base = tip();
+    snprintf(section, sizeof section, "##base\n%s\n", base);
+    sh("cd clone; echo more >>g; git commit -qam more; git push -q; mkfifo "
+       "../read");
+    const char *path = fake_git(
+        "rev-list '*) \"$git\" \"$@\" >$base/commits; test -e $base/aside || "
+        "{\n"
+        "read -r word <$base/read; mv $base/target.git $base/aside; }\n"
+        "cat $base/commits; exit ;; *' cat-file",
+        "\"$git\" \"$@\" | {\n"
+        "read -r head; echo \"$head\"; echo >$base/read; cat; }; exit");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .seen = tip(), .path = path});
+    assert_starts(&outcome, "unavailable the repository '");
+    sh("mv aside target.git; rm read commits");
+    outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+}
+
+static void a_repository_that_replaces_another_gets_no_commit(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .checks = {"restore",
+                   script("restore", "cd $base; cp -r target.git copy\n"
+                                     "mv target.git aside\n"
+                                     "mv copy target.git")}});
+    assert_starts(&outcome, "unavailable the repository '");
+    assert_unmoved(&outcome, before);
+    assert_string_equal(sh("git -C aside rev-parse main"), before);
+    sh("rm -rf aside");
+}
+
 /* ---- locks -------------------------------------------------------------- */
 
 /* Kills git while it holds its locks, and the landing that waits for it. The
@@ -684,6 +753,9 @@ int main(void) {
         cmocka_unit_test(a_race_can_end_in_a_conflict),
         cmocka_unit_test(term_stops_the_landing_and_its_check),
         cmocka_unit_test(hup_to_the_landing_alone_stops_both),
+        cmocka_unit_test(a_repository_that_moves_away_leaves_nothing_behind),
+        cmocka_unit_test(a_repository_that_moves_away_is_no_conflict),
+        cmocka_unit_test(a_repository_that_replaces_another_gets_no_commit),
         cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
         cmocka_unit_test(term_before_the_branch_moves_undoes_everything),
         cmocka_unit_test(locks_of_a_killed_git_are_removed),
