@@ -11,7 +11,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/outage.h"
 #include "os/clock.h"
 #include "os/disk.h"
 #include "os/features.h"
@@ -338,43 +337,21 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
-struct outage_search {
-    struct span target;
-    struct arena *arena;
-    struct wall since;
-    struct span why;
-};
-
-static bool outage_visit(void *ctx, const struct job *job, struct err *err) {
-    struct outage_search *search = ctx;
-    (void)err;
-    if (!span_equal(job->target, search->target) || !outage_shows(job) ||
-        job->since.ns <= search->since.ns)
-        return true;
-    search->since = job->since;
-    search->why = arena_span(search->arena, job->detail);
-    return true;
-}
-
 /* Returns what is wrong with the target, or NULL. */
 static const char *target_fault(struct call *call, const struct base *base,
                                 const struct config_target *target,
                                 const char *path) {
-    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
-                              .kinds = job_kinds_with(JOB_LANDS)};
-    struct outage_search search = {.target = target->name,
-                                   .arena = &call->arena};
     struct err err = {0};
+    struct span why;
+    bool is_out;
     if (!git_is_repository(path))
         return "no git repository: its change sets wait for one";
-    /* The newest set that still waits for it shows the reason. */
-    if (!store_jobs_each(base->store, &list, outage_visit, &search, &err))
+    if (!target_outage(base, target->name, &call->arena, &is_out, &why, &err))
         return arena_printf(&call->arena, "%s", err.text);
-    if (search.since.ns == 0)
+    if (!is_out)
         return NULL;
     return arena_printf(&call->arena, "unavailable, its change sets wait: %.*s",
-                        (int)search.why.len,
-                        search.why.len > 0 ? search.why.p : "");
+                        (int)why.len, why.len > 0 ? why.p : "");
 }
 
 struct faults {

@@ -1,6 +1,7 @@
 #include "maintenance/target_check.h"
 
 #include "lib/map.h"
+#include "core/outage.h"
 #include "landing/git.h"
 #include "landing/history.h"
 #include "landing/tip.h"
@@ -171,4 +172,79 @@ bool target_check(struct base *base, const struct config_target *target,
     map_clear(&checking.landed);
     arena_clear(arena);
     return ok;
+}
+
+/* ---- unavailable targets ------------------------------------------------- */
+
+static bool read_hold_of_group(struct store *store, const struct job *job,
+                               struct span group, bool *ret_held,
+                               struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    if (!store_edges_to(store, group, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_held; i++) {
+        struct job other;
+        if (edges[i].kind != EDGE_GROUP ||
+            !(STATE_BIT(edges[i].state) & STATES_LIVE))
+            continue;
+        if (!store_job(store, edges[i].num, &arena, &other, err))
+            return false;
+        *ret_held = other.holds != 0 && span_equal(other.target, job->target);
+    }
+    return true;
+}
+
+/* True if the set, or one that lands together with it, is held. */
+static bool read_hold(struct store *store, const struct job *job,
+                      bool *ret_held, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    *ret_held = job->holds != 0;
+    if (!store_edges_from(store, job->num, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_held; i++)
+        if (edges[i].kind == EDGE_GROUP &&
+            !read_hold_of_group(store, job, edges[i].to, ret_held, err))
+            return false;
+    return true;
+}
+
+struct outage_search {
+    struct store *store;
+    struct span target;
+    struct arena *arena;
+    struct wall since;
+    struct span why;
+};
+
+static bool outage_visit(void *ctx, const struct job *job, struct err *err) {
+    struct outage_search *search = ctx;
+    bool held;
+    if (!span_equal(job->target, search->target) || !outage_shows(job) ||
+        job->since.ns <= search->since.ns)
+        return true;
+    if (!read_hold(search->store, job, &held, err))
+        return false;
+    if (!held) {
+        search->since = job->since;
+        search->why = arena_span(search->arena, job->detail);
+    }
+    return true;
+}
+
+bool target_outage(const struct base *base, struct span target,
+                   struct arena *arena, bool *ret_is_out, struct span *ret_why,
+                   struct err *err) {
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .kinds = job_kinds_with(JOB_LANDS)};
+    struct outage_search search = {
+        .store = base->store, .target = target, .arena = arena};
+    if (!store_jobs_each(base->store, &list, outage_visit, &search, err))
+        return false;
+    *ret_is_out = search.since.ns != 0;
+    *ret_why = search.why;
+    return true;
 }

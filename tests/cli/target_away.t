@@ -1,0 +1,23 @@
+# doctor and a target that was away while its sets waited.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git
+$ printf '#!/bin/sh\nrm -rf d && mkdir d && echo $1 >d/$1 && id=$1 && shift && pointsman -q change pack --submit --target main --id $id "$@" d\n' >make
+$ sh make G1 --group g:2 && sh make G2 --group g:2 && pointsman daemon prequeue --once
+| G1
+| G2
+$ mv project.git away && pointsman daemon all --until-idle && mv away project.git
+$ pointsman list
+| ID ...
+| G1 ... unavailable ...
+| G2 ... unavailable ...
+# Nobody has seen it back yet.
+$ pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: no git repository...
+# Sets that are held, and those that land with one, do not look.
+$ pointsman hold G2 && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
+| ok ... its newest commit is there with all its files
+$ pointsman release G2 && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: ...
+$ pointsman hold G1 && mv project.git away && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
+| warn target ... no git repository: its change sets wait for one
