@@ -487,6 +487,7 @@ void scheduler_await_rollback(struct scheduler *scheduler, bool awaits) {
 
 void scheduler_drain(struct scheduler *scheduler) {
     scheduler->draining = true;
+    scheduler->idle = false; /* sets of trains go back to P */
     scheduler_withdraw_ahead(scheduler, UINT_MAX);
 }
 
@@ -533,5 +534,6 @@ bool scheduler_idle(const struct scheduler *scheduler) {
 bool scheduler_used_up(const struct scheduler *scheduler) {
     uint64_t limit = scheduler->options.job_limit;
     return limit > 0 && scheduler->started >= limit && !scheduler->in_flight &&
-           nothing_runs(scheduler);
+           nothing_runs(scheduler) &&
+           (!scheduler_train_executes(scheduler) || scheduler_idle(scheduler));
 }

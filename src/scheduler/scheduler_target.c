@@ -76,6 +76,12 @@ struct wall target_again(const struct scheduler *scheduler,
     return unusable ? unusable->outage.again : (struct wall){0};
 }
 
+struct span target_trouble(const struct scheduler *scheduler,
+                           struct span target) {
+    const struct unusable *unusable = map_get(&scheduler->unusable, target);
+    return unusable ? unusable->why : (struct span){0};
+}
+
 /* The registry shows it in the last step of a set that tried. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
     if (outage_shows(job) && !map_get(&scheduler->unusable, job->target))

@@ -18,6 +18,9 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
 void target_usable(struct scheduler *scheduler, struct span target);
 /* When the target is tried again; 0: it is available. */
 struct wall target_again(const struct scheduler *scheduler, struct span target);
+/* Why it is unavailable; empty: it is available. */
+struct span target_trouble(const struct scheduler *scheduler,
+                           struct span target);
 /* Notes the state of the target as the last step of a loaded job shows it. */
 void target_recall(struct scheduler *scheduler, const struct job *job);
 /* Adds why the job waits for its target. False: it does not wait for it. */

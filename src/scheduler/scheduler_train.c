@@ -176,16 +176,31 @@ static size_t read_waiting(struct scheduler *scheduler,
     return count;
 }
 
+/* Sets that may not start any more (daemon --jobs) do not join. */
+static bool has_room(const struct scheduler *scheduler) {
+    uint64_t limit = scheduler->options.job_limit, count = scheduler->started;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
+        struct target_train *target = LIST_OF(link, struct target_train, link);
+        LIST_EACH (&target->units, at)
+            count += !LIST_OF(at, struct target_unit, link)->executing;
+    }
+    return limit == 0 || count < limit;
+}
+
 static void join_all(struct scheduler *scheduler, struct target_train *target) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct joining *joining;
-    if (list_empty(&target->waiting) || recovers(scheduler, target))
+    if (list_empty(&target->waiting) || recovers(scheduler, target) ||
+        !has_room(scheduler))
         return;
     size_t count = read_waiting(scheduler, target, &arena, &joining);
     if (count > 1)
         qsort(joining, count, sizeof(*joining), compare_joining);
     for (size_t i = 0; i < count; i++)
-        if (may_join(scheduler, &joining[i].job))
+        if (!has_room(scheduler))
+            target_waiting_add(target, joining[i].job.num,
+                               joining[i].job.not_before);
+        else if (may_join(scheduler, &joining[i].job))
             join(scheduler, target, &joining[i].job);
     free(joining);
 }
@@ -469,6 +484,7 @@ static void plan_target(struct scheduler *scheduler,
     if (closed != target->closed)
         train_close(target->train, closed);
     target->closed = closed;
+    scheduler_train_leave_outage(scheduler, target);
     if (target->tip_wanted && !is_empty(target))
         scheduler_train_read_tip(scheduler, target);
     target->merge_wait = false;
@@ -527,6 +543,16 @@ bool scheduler_train_is_busy(const struct scheduler *scheduler) {
             return true;
         LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, at)
             if (LIST_OF(at, struct target_unit, link)->leaves)
+                return true;
+    }
+    return false;
+}
+
+bool scheduler_train_executes(const struct scheduler *scheduler) {
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
+        struct target_train *target = LIST_OF(link, struct target_train, link);
+        LIST_EACH (&target->units, at)
+            if (LIST_OF(at, struct target_unit, link)->executing)
                 return true;
     }
     return false;

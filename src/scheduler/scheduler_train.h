@@ -44,6 +44,8 @@ void scheduler_train_leave_committed(struct scheduler *scheduler,
 struct wall scheduler_train_next(const struct scheduler *scheduler);
 /* True if a process merges, or sets of a train have to leave X. */
 bool scheduler_train_is_busy(const struct scheduler *scheduler);
+/* True if sets of a train are in X, perhaps between two attempts. */
+bool scheduler_train_executes(const struct scheduler *scheduler);
 
 /* ---- explanations -------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_row.h"
 #include "scheduler/scheduler_state.h"
-#include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train_leave.h"
 #include "scheduler/scheduler_train_run.h"
 #include "scheduler/scheduler_verdict.h"
 
@@ -107,12 +107,13 @@ void scheduler_train_merge_take(struct scheduler *scheduler,
     target->merge_ended = false;
     target->merge_handle = 0;
     if (ran && said.verdict == LAND_MERGED) {
-        target_usable(scheduler, target->name);
+        scheduler_train_usable(scheduler, target, TARGET_STEP_MERGE);
         merged(scheduler, target, said.rest);
         return;
     }
     if (ran && said.verdict == LAND_UNAVAILABLE)
-        target_unavailable(scheduler, target->name, said.text);
+        scheduler_train_unavailable(scheduler, target, TARGET_STEP_MERGE,
+                                    said.text);
     else if (target->step_count == 0)
         log_warning("cannot read the branch of target '%.*s': %.*s",
                     (int)target->name.len, target->name.p, (int)line.len,
@@ -219,10 +220,13 @@ static void plan_run_end(struct scheduler *scheduler, struct attempt *attempt,
     scheduler_row_end(scheduler, attempt, attempt->tracked, attempt->number,
                       &row);
     if (attempt->said.verdict == LAND_UNAVAILABLE && attempt->end.result == 0)
-        target_unavailable(scheduler, target->name, attempt->said.text);
-    if (end == TRAIN_RUN_PASSED || end == TRAIN_RUN_FAILED)
-        record(scheduler, target, unit, span_of(attempt->tree),
-               end == TRAIN_RUN_PASSED);
+        scheduler_train_unavailable(scheduler, target, TARGET_STEP_CHECK,
+                                    attempt->said.text);
+    if (end != TRAIN_RUN_PASSED && end != TRAIN_RUN_FAILED)
+        return;
+    scheduler_train_usable(scheduler, target, TARGET_STEP_CHECK);
+    record(scheduler, target, unit, span_of(attempt->tree),
+           end == TRAIN_RUN_PASSED);
 }
 
 /* Its checks may not run under any account: together with the code of others
@@ -316,6 +320,16 @@ static enum train_landing_end end_of_landing(const struct attempt *attempt,
                : TRAIN_LANDING_TEMPORARY;
 }
 
+/* What the landing says of a branch that is checked out somewhere, or that a
+ * dependency is not on any more, concerns all its sets. */
+static bool concerns_sets(const struct attempt *attempt) {
+    return attempt->end.result == 0 &&
+           (attempt->said.verdict == LAND_FAILED ||
+            attempt->said.verdict == LAND_CONFLICT ||
+            attempt->said.verdict == LAND_BASE_LOST ||
+            attempt->said.verdict == LAND_PERMANENT);
+}
+
 static struct tracked_job *set_at(const struct attempt *attempt, size_t at) {
     return at == 0 ? attempt->tracked : attempt->companions[at - 1].tracked;
 }
@@ -347,7 +361,7 @@ static void plan_landed(struct scheduler *scheduler, struct attempt *attempt,
     }
     record(scheduler, target, NULL,
            target->land_units[target->land_count - 1].tree, true);
-    target_usable(scheduler, target->name);
+    scheduler_train_usable(scheduler, target, TARGET_STEP_LAND);
 }
 
 /* The sets stay in X: the train decides what becomes of them. */
@@ -364,7 +378,10 @@ static void plan_not_landed(struct scheduler *scheduler,
         scheduler_row_end(scheduler, attempt, set_at(attempt, i),
                           number_at(attempt, i), &row);
     if (attempt->end.result == 0 && attempt->said.verdict == LAND_UNAVAILABLE)
-        target_unavailable(scheduler, attempt->train->name, attempt->said.text);
+        scheduler_train_unavailable(scheduler, attempt->train, TARGET_STEP_LAND,
+                                    attempt->said.text);
+    else if (concerns_sets(attempt))
+        scheduler_train_usable(scheduler, attempt->train, TARGET_STEP_LAND);
 }
 
 static void plan_landing_end(struct scheduler *scheduler,
@@ -409,16 +426,6 @@ static void units_ended(struct scheduler *scheduler,
         return;
     for (size_t i = 0; i < target->land_count; i++)
         scheduler_offer_group(scheduler, target->land_units[i].num);
-}
-
-/* What the landing says of a branch that is checked out somewhere, or that a
- * dependency is not on any more, concerns all its sets. */
-static bool concerns_sets(const struct attempt *attempt) {
-    return attempt->end.result == 0 &&
-           (attempt->said.verdict == LAND_FAILED ||
-            attempt->said.verdict == LAND_CONFLICT ||
-            attempt->said.verdict == LAND_BASE_LOST ||
-            attempt->said.verdict == LAND_PERMANENT);
 }
 
 static void units_leave(struct scheduler *scheduler,

@@ -2,6 +2,8 @@
 
 #include "core/reason.h"
 #include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_train_run.h"
 #include "scheduler/target_train.h"
 
 static enum train_departure departure_of(enum retry_killer killer) {
@@ -42,6 +44,65 @@ void scheduler_train_leave_killed(struct scheduler *scheduler,
                                    departure_of(tracked->killer), REASON_LEFT,
                                    tracked->job.id);
 }
+
+/* ---- unavailable targets ------------------------------------------------- */
+
+/* The registry shows an outage in the last step of a set (target_recall). */
+static void show_outage(struct scheduler *scheduler,
+                        const struct target_train *target, struct span why) {
+    if (list_empty(&target->units))
+        return;
+    const struct target_unit *unit =
+        LIST_OF(target->units.next, struct target_unit, link);
+    if (unit->executing || unit->leaves)
+        return;
+    struct store_move begin = {.num = unit->num,
+                               .from = STATE_PENDING,
+                               .to = STATE_EXECUTING,
+                               .reason = SPAN(REASON_START)};
+    struct store_move back = {.num = unit->num,
+                              .from = STATE_EXECUTING,
+                              .to = STATE_PENDING,
+                              .reason = SPAN(REASON_UNAVAILABLE),
+                              .detail = why};
+    store_move(scheduler->batch, &begin);
+    store_move(scheduler->batch, &back);
+}
+
+void scheduler_train_unavailable(struct scheduler *scheduler,
+                                 struct target_train *target,
+                                 enum target_step step, struct span why) {
+    bool is_new = target_trouble(scheduler, target->name).p == NULL;
+    if (is_new || step > target->outage)
+        target->outage = step;
+    target_unavailable(scheduler, target->name, why);
+    if (is_new)
+        show_outage(scheduler, target, why);
+}
+
+void scheduler_train_usable(struct scheduler *scheduler,
+                            struct target_train *target,
+                            enum target_step step) {
+    if (step >= target->outage)
+        target_usable(scheduler, target->name);
+}
+
+void scheduler_train_leave_outage(struct scheduler *scheduler,
+                                  struct target_train *target) {
+    struct span why = target_trouble(scheduler, target->name);
+    if (target_again(scheduler, target->name).ns <= scheduler->now.ns)
+        return;
+    LIST_EACH (&target->units, link) {
+        struct target_unit *unit = LIST_OF(link, struct target_unit, link);
+        if (unit->executing && !unit->landing &&
+            scheduler_train_is_quiet(scheduler, target, unit))
+            scheduler_train_leave_unit(scheduler, target, unit,
+                                       TRAIN_LEFT_ALIVE, REASON_UNAVAILABLE,
+                                       why);
+    }
+}
+
+/* ---- events -------------------------------------------------------------- */
 
 /* A set in P that is no longer pending, or is held: the others of its group
  * join again when they can. */

@@ -19,4 +19,15 @@ void scheduler_train_leave_unit(struct scheduler *scheduler,
                                 enum train_departure how, const char *reason,
                                 struct span detail);
 
+/* A process found the target unavailable: no set is the cause. */
+void scheduler_train_unavailable(struct scheduler *scheduler,
+                                 struct target_train *target,
+                                 enum target_step step, struct span why);
+/* A process got an answer from the target. */
+void scheduler_train_usable(struct scheduler *scheduler,
+                            struct target_train *target, enum target_step step);
+/* While the target is unavailable its sets wait in P. */
+void scheduler_train_leave_outage(struct scheduler *scheduler,
+                                  struct target_train *target);
+
 #endif

@@ -486,6 +486,7 @@ static bool plan_landing(struct scheduler *scheduler,
         struct target_unit *unit =
             target_unit_find(target, target->land_units[i].num);
         unit->landing = true;
+        scheduler->started += !unit->executing;
         for (size_t k = 0; k < unit->set_count; k++) {
             attempt->landing[at++] = unit->sets[k];
             if (!plan_landing_set(scheduler, attempt, unit->executing,

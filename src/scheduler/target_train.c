@@ -63,6 +63,7 @@ void target_trains_note_changes(struct scheduler *scheduler,
             train_checks_changed(target->train);
         train_rebuild(target->train);
         target->tip_wanted = true;
+        target->tip_again = (struct wall){0};
     }
 }
 

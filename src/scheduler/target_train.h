@@ -38,6 +38,10 @@ struct target_unit {
     struct retry_verdict verdict; /* for sets that nobody asked to end */
 };
 
+/* What a process does for the train. If a later step found the target
+ * unavailable, an earlier one that succeeds does not show that it is back. */
+enum target_step { TARGET_STEP_MERGE, TARGET_STEP_CHECK, TARGET_STEP_LAND };
+
 /* A job that is to join. */
 struct target_waiting {
     struct list link;
@@ -66,6 +70,7 @@ struct target_train {
     int merge_result;
 
     unsigned closed;            /* bits of enum train_closed */
+    enum target_step outage;    /* if it is unavailable: what showed that */
     char tip[TRAIN_TREE_BYTES]; /* commit that the train knows; "": none yet */
     bool tip_wanted;            /* it has to be read by a process */
     unsigned tip_tries;

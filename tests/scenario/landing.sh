@@ -260,6 +260,8 @@ repository_missing() {
 }
 scenario 'sets wait for a missing repository and do not fail' \
     repository_missing
+scenario 'sets on a merge train wait for a missing repository' \
+    on_train repository_missing
 
 # Both sets land when the branch is back.
 branch_missing() {
@@ -280,6 +282,8 @@ branch_missing() {
     in_one_place b D
 }
 scenario 'sets wait for a missing branch, which is not created' branch_missing
+scenario 'sets on a merge train wait for a missing branch' \
+    on_train branch_missing
 
 branch_names_a_file() {
     make_base 'max-temp = 1'
@@ -302,6 +306,8 @@ branch_names_a_file() {
     in_one_place b D
 }
 scenario 'sets wait for a branch that names a file' branch_names_a_file
+scenario 'sets on a merge train wait for a branch that names a file' \
+    on_train branch_names_a_file
 
 # A server runs all the time; the only event is that the repository returns.
 lands_by_itself() {
@@ -322,6 +328,8 @@ lands_by_itself() {
 }
 scenario 'sets land without a command when their repository is back' \
     lands_by_itself
+scenario 'sets on a merge train land when their repository is back' \
+    on_train lands_by_itself
 
 # both_say TEXT: fsck and doctor find a problem and show TEXT
 both_say() {

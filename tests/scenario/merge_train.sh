@@ -152,8 +152,8 @@ the_third_waits() {
         submit $id DC $id
     done
     running a b
-    await '"id":"c".*"reason":"joined"'
-    pointsman why c >why.said
+    within sh -c 'until pointsman why c >why.said && grep -q "no lane" why.said
+        do :; done'
     says 'position 3 of 3 on the train of main, on top of a and b' why.said
     says 'no lane: main uses 2 of 2 (a b)' why.said
     pointsman why --json c | jq -e 'select(.kind == "train")'
@@ -242,6 +242,39 @@ conflict() {
     same 'runs of b' "$(runs_of b)" 0
 }
 scenario 'a set that cannot be merged fails without a check' conflict
+
+# Without anything to wait for, the sets go back to P before the daemon ends.
+broken_and_idle() {
+    make_train 2
+    git clone -q project.git clone
+    echo bad >clone/broken
+    git -C clone add broken
+    git -C clone commit -q -m breaks
+    git -C clone push -q origin HEAD:main
+    submit a DC a
+    submit b DC b
+    within pointsman daemon all --until-idle
+    in_one_place a P
+    in_one_place b P
+}
+scenario 'no set is left executing by a daemon that ends' broken_and_idle
+
+limited() {
+    make_train "$1"
+    [ "$2" = checked ] || sed -i /check.unit/d base/conf.d/target.conf
+    for id in a b c; do
+        submit $id DC $id
+    done
+    within pointsman daemon all --jobs 2
+    in_one_place a D
+    in_one_place b D
+    in_one_place c P
+    within pointsman daemon all --until-idle
+    in_one_place c D
+}
+scenario 'a daemon with --jobs 2 lands two sets of a train' limited 4 checked
+scenario 'the same without checks, where more could land in one move' \
+    limited 4 unchecked
 
 # ---- people --------------------------------------------------------------------
 

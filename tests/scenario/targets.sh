@@ -48,7 +48,7 @@ inside() {
 assert_held() {
     await '"kind":"target".*"reason":"unavailable"'
     for id in C1 C2; do
-        same "state of $id" "$(pointsman status --json $id | jq -r .state)" pending
+        within sh -c "until pointsman list state:pending | grep -q $id; do :; done"
         ends 0 pointsman why $id
         says 'target main is unavailable' out
         says "$1" out
@@ -85,6 +85,8 @@ read_only() {
     assert_goes_on
 }
 scenario 'sets wait for a repository that is mounted read-only' read_only
+scenario 'sets on a merge train wait for a repository that is read-only' \
+    on_train read_only
 
 # ---- full --------------------------------------------------------------------
 
@@ -108,6 +110,8 @@ full() {
     serve_end
 }
 scenario 'sets wait for a repository whose file system is full' full
+scenario 'sets on a merge train wait for a repository that is full' \
+    on_train full
 
 # ---- locked ------------------------------------------------------------------
 
@@ -126,6 +130,8 @@ locked() {
 }
 scenario 'sets wait for a branch that somebody has locked' \
     locked refs/heads/main.lock main.lock
+scenario 'sets on a merge train wait for a branch that somebody has locked' \
+    on_train locked refs/heads/main.lock main.lock
 scenario 'sets wait for a repository whose HEAD somebody has locked' \
     locked HEAD.lock HEAD.lock
 

@@ -166,7 +166,8 @@ within() {
 # ---- a base ------------------------------------------------------------------
 
 # make_base [LINE]...: creates a repository with one commit and a base for it;
-# the lines are added to section [queue] of the configuration
+# the lines are added to section [queue] of the configuration. If $lanes is set,
+# the target has that many lanes.
 make_base() {
     git init -q --bare "$here/project.git"
     git -C "$here/project.git" symbolic-ref HEAD refs/heads/main
@@ -180,7 +181,14 @@ make_base() {
     {
         printf '[serve]\nlisten = off\n[queue]\n'
         printf '%s\n' "$@"
+        [ -z "${lanes:-}" ] || printf '[target "main"]\nlanes = %s\n' "$lanes"
     } >"$here/base/conf.d/scenario.conf"
+}
+
+# on_train FUNCTION [ARGUMENT]...: the same on a branch with a merge train
+on_train() {
+    lanes=4
+    "$@"
 }
 
 # next_tai: prints a TAI64N label, later than the previous one
