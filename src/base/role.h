@@ -38,8 +38,8 @@ struct role_host {
     struct checker *checker; /* NULL together with the worker */
     struct projection *projection;
     struct scheduler *scheduler; /* set by its engine while it is open */
-    bool awaits_rollback;    /* at start-up: one lies in prequeue/, and nothing
-                                starts before it is admitted or rejected */
+    bool awaits_rollback;    /* one lies in prequeue/, and nothing starts before
+                                it is admitted or rejected */
     uint64_t job_limit;      /* end after this many jobs; 0: never */
     bool once;               /* make one pass; later times need no turn */
     void (*wake)(void *ctx); /* asks for a turn soon */

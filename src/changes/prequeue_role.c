@@ -39,6 +39,7 @@ static void scan(struct prequeue_engine *engine, struct wall now) {
         log_error("cannot read prequeue/, trying again: %s", err.text);
         engine->next = wall_add_ms(now, RETRY_MS);
     }
+    engine->host->awaits_rollback = prequeue_has_rollback(engine->prequeue);
     if (engine->once && engine->has_scanned && engine->next.ns > now.ns)
         engine->next = WALL_NEVER;
     engine->has_scanned = true;
@@ -53,8 +54,6 @@ static bool engine_turn(void *self, const struct role_turn *turn,
     if (turn->look || turn->now.ns >= engine->next.ns ||
         prequeue_is_due(engine->prequeue))
         scan(engine, turn->now);
-    if (engine->host->awaits_rollback)
-        engine->host->awaits_rollback = prequeue_has_rollback(engine->prequeue);
     *ret_next = engine->next;
     return true;
 }

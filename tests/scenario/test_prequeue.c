@@ -186,6 +186,50 @@ static void a_slow_check_delays_the_others_for_ten_seconds(void **state) {
     end(&world);
 }
 
+static void turn_role(struct role_host *host, void *engine, struct wall now) {
+    const struct role_turn turn = {.now = now, .look = true};
+    struct wall next;
+    struct err err;
+    assert_true(prequeue_role.engine->turn(engine, &turn, &next, &err));
+    if (host->projection)
+        assert_true(projection_pass(host->projection, now, &err));
+}
+
+static void on_closed(void *ctx) {
+    (void)ctx;
+}
+
+static void nothing_starts_while_a_rollback_is_examined(void **state) {
+    struct world world;
+    struct spool *spool = &world.spool;
+    struct err err;
+    void *engine;
+    (void)state;
+    begin(&world);
+    struct role_host host = {.base = spool->base,
+                             .checker = spool->checker,
+                             .projection = spool->projection};
+    assert_true(prequeue_role.engine->open(&host, &engine, &err));
+    assert_true(host.awaits_rollback); /* nobody knows yet */
+    turn_role(&host, engine, spool->now);
+    assert_false(host.awaits_rollback);
+    const char *name =
+        spool_put_set(spool, "R1", "RB", "##dependencies\nC0\n", "");
+    assert_int_equal(fchmodat(spool->base->dirs[BASE_DATA], name, 0750, 0), 0);
+    turn_role(&host, engine, spool->now);
+    assert_true(host.awaits_rollback);
+    turn_role(&host, engine, spool->now);
+    assert_true(host.awaits_rollback);
+    open_gate(&world);
+    while (checker_waiting(spool->checker) > 0 && !world.timed_out)
+        uv_run(&world.loop, UV_RUN_ONCE);
+    assert_false(world.timed_out);
+    turn_role(&host, engine, spool->now); /* C0 is unknown: it is rejected */
+    assert_false(host.awaits_rollback);
+    prequeue_role.engine->close(engine, on_closed, NULL);
+    end(&world);
+}
+
 static void a_clock_that_is_set_back_does_not_prolong_the_delay(void **state) {
     struct world world;
     struct spool *spool = &world.spool;
@@ -517,6 +561,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_that_arrive_together_wait_for_all_checks),
         cmocka_unit_test(a_slow_check_delays_the_others_for_ten_seconds),
+        cmocka_unit_test(nothing_starts_while_a_rollback_is_examined),
         cmocka_unit_test(a_clock_that_is_set_back_does_not_prolong_the_delay),
         cmocka_unit_test(rejections_and_approvals_do_not_wait_for_checks),
         cmocka_unit_test(a_set_submitted_again_after_its_end_is_rejected),
