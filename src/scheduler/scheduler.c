@@ -11,6 +11,7 @@
 #include "scheduler/scheduler_backoff.h"
 #include "scheduler/scheduler_end.h"
 #include "scheduler/scheduler_event.h"
+#include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
@@ -122,6 +123,7 @@ void scheduler_free(struct scheduler *scheduler) {
     scheduler_rollback_clear(scheduler);
     targets_clear(scheduler);
     target_trains_clear(scheduler);
+    scheduler_follow_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
     groups_free(scheduler->groups);
@@ -399,6 +401,8 @@ static void plan_all(struct scheduler *scheduler) {
     }
     if (!scheduler->group_next && parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
+    else if (!scheduler->group_next)
+        scheduler_follow_plan(scheduler);
     if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
         scheduler_train_plan(scheduler);
         if (!scheduler->awaits_rollback) {
@@ -471,6 +475,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         next = earlier(next, arrays_next(scheduler));
         next = earlier(next, scheduler_rollback_next(scheduler));
         next = earlier(next, scheduler_train_next(scheduler));
+        next = earlier(next, scheduler_follow_next(scheduler));
     }
     *ret_next = next;
     return true;
@@ -482,6 +487,13 @@ void scheduler_await_rollback(struct scheduler *scheduler, bool awaits) {
     if (scheduler->awaits_rollback == awaits)
         return;
     scheduler->awaits_rollback = awaits;
+    scheduler->idle = false;
+}
+
+void scheduler_follow(struct scheduler *scheduler, bool follows) {
+    if (scheduler->follows == follows)
+        return;
+    scheduler->follows = follows;
     scheduler->idle = false;
 }
 

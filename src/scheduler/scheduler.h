@@ -95,6 +95,9 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 
 /* Nothing starts as long as a rollback is about to be admitted. */
 void scheduler_await_rollback(struct scheduler *scheduler, bool awaits);
+/* Another process stages, and this one does not: what is about to be staged
+ * there comes before less urgent work here. */
+void scheduler_follow(struct scheduler *scheduler, bool follows);
 /* Starts nothing new from now on. A target is asked once whether a set landed
  * whose process died; without an answer the set stays executing until the next
  * start, so that a target that cannot be used does not hold up a stop. */

@@ -7,6 +7,7 @@
 #include "lib/log.h"
 #include "core/reason.h"
 #include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
@@ -158,6 +159,7 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
     struct scheduler *scheduler = ctx;
     scheduler->idle = false;
     scheduler_train_leave_event(scheduler, event);
+    scheduler_follow_forget(scheduler, event->num);
     if (event->kind == EVENT_MOVE)
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)

@@ -56,6 +56,8 @@ struct scheduler {
     struct rollback_run rollback_run;
 
     bool awaits_rollback; /* see scheduler_await_rollback */
+    bool follows;         /* see scheduler_follow */
+    struct map followed;  /* num -> struct followed */
     bool draining, returning;
     bool idle; /* the last turn found nothing to do */
     bool failed;

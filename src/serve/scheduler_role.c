@@ -1,11 +1,13 @@
 #include "serve/scheduler_role.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "lib/log.h"
 #include "os/clock.h"
+#include "os/lock.h"
 #include "os/sum.h"
 #include "base/base.h"
 #include "changes/prune.h"
@@ -158,11 +160,20 @@ static void prune_now_and_then(struct scheduler_engine *engine,
         log_error("cannot archive old jobs: %s", err.text);
 }
 
+static bool another_stages(const struct role_host *host) {
+    char lock[64];
+    bool held = false;
+    snprintf(lock, sizeof(lock), BASE_ROLE_LOCK, queue_role.name);
+    return !role_is_here(host, &queue_role) &&
+           lock_is_held(host->base->dirs[BASE_CTRL], lock, &held, NULL) && held;
+}
+
 static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct scheduler_engine *engine = self;
     prune_now_and_then(engine, turn->now);
     scheduler_await_rollback(engine->scheduler, engine->host->awaits_rollback);
+    scheduler_follow(engine->scheduler, another_stages(engine->host));
     return scheduler_turn(engine->scheduler, turn->now, ret_next, err);
 }
 

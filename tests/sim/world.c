@@ -97,6 +97,7 @@ static void open_scheduler(struct world *world, bool recover) {
     world->scheduler = scheduler_new(world->store, &options, &runner);
     if (!scheduler_start(world->scheduler, world->now, recover, &err))
         world_fail(world, "cannot start: %s", err.text);
+    scheduler_follow(world->scheduler, world->apart);
     if (!world->apart)
         return;
     options.parts = SCHEDULER_STAGES;

@@ -349,6 +349,134 @@ sets_that_keep_arriving_do_not_keep_others_from_starting(void **state) {
     assert_trace("a n0 ");
 }
 
+/* ---- the same with a process that stages and one that starts --------------
+ */
+
+static void open_apart(unsigned slots) {
+    queue = open_part(SCHEDULER_STAGES, slots, 0);
+    scheduler = open_part(SCHEDULER_STARTS, slots, 0);
+    scheduler_follow(scheduler, true);
+}
+
+/* The process that starts does all it can before the other one looks. */
+static void settle_starts(void) {
+    struct scheduler *other = queue;
+    queue = NULL;
+    settle();
+    queue = other;
+}
+
+static void settle_apart(void) {
+    for (unsigned i = 0; i < 20; i++) {
+        settle_starts();
+        turn(queue);
+        store_turn(store);
+    }
+    settle();
+}
+
+static void
+emergency_gets_the_lane_that_another_process_gives_away(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0},
+           {"urgent", CLASS_EM, "main", "a", NULL, 0});
+    settle_apart();
+    end_well("running");
+    settle_apart();
+    assert_trace("running urgent ");
+    end_well("urgent");
+    settle_apart();
+    assert_trace("running urgent ready ");
+}
+
+static void
+emergency_that_arrives_gets_the_lane_of_another_process(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0});
+    settle_apart();
+    end_well("running");
+    SUBMIT({"urgent", CLASS_EM, "main", "c", NULL, 0});
+    settle_apart();
+    assert_trace("running urgent ");
+}
+
+static void emergency_gets_the_slot_of_another_process(void **state) {
+    (void)state;
+    open_apart(1);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"command", CLASS_DC, NULL, NULL, NULL, 0},
+           {"urgent", CLASS_EM, "main", "a", NULL, 0});
+    settle_apart();
+    end_well("running");
+    settle_apart();
+    assert_trace("running urgent ");
+}
+
+static void emergency_behind_a_chain_gets_the_lane_apart(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0},
+           {"middle", CLASS_DC, "main", "a", NULL, 0},
+           {"urgent", CLASS_EM, "main", "c", "middle", 0});
+    settle_apart();
+    end_well("running");
+    settle_apart();
+    assert_trace("running middle ");
+    end_well("middle");
+    settle_apart();
+    assert_trace("running middle urgent ");
+}
+
+/* The set that the emergency needs is ready, and gets its rank. */
+static void a_rank_is_followed_before_it_is_recorded(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0},
+           {"needed", CLASS_DC, "main", "c", NULL, 0});
+    settle_apart();
+    end_well("running");
+    SUBMIT({"urgent", CLASS_EM, "main", "d", "needed", 0});
+    settle_apart();
+    assert_trace("running needed ");
+}
+
+static void a_process_that_stages_nothing_is_waited_for_a_while(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "main", "b", NULL, 0},
+           {"urgent", CLASS_EM, "main", "a", NULL, 0});
+    settle_apart();
+    end_well("running");
+    settle_starts();
+    assert_trace("running ");
+    now = wall_add_ms(now, 4999);
+    settle_starts();
+    assert_trace("running ");
+    now = wall_add_ms(now, 1);
+    settle_starts();
+    assert_trace("running ready ");
+    /* There is none at all. */
+    end_well("ready");
+    scheduler_follow(scheduler, false);
+    SUBMIT({"urgent2", CLASS_EM, "main", "z", NULL, 0},
+           {"command", CLASS_DC, NULL, NULL, NULL, 0});
+    settle_starts();
+    assert_trace("running ready command ");
+}
+
 /* ---- a stop -------------------------------------------------------------- */
 
 static void
@@ -588,6 +716,12 @@ int main(void) {
         TEST(bug_fix_gets_the_lane_and_leaves_the_slots),
         TEST(lane_is_not_kept_for_a_set_of_another_target),
         TEST(sets_that_keep_arriving_do_not_keep_others_from_starting),
+        TEST(emergency_gets_the_lane_that_another_process_gives_away),
+        TEST(emergency_that_arrives_gets_the_lane_of_another_process),
+        TEST(emergency_gets_the_slot_of_another_process),
+        TEST(emergency_behind_a_chain_gets_the_lane_apart),
+        TEST(a_rank_is_followed_before_it_is_recorded),
+        TEST(a_process_that_stages_nothing_is_waited_for_a_while),
         TEST(set_killed_by_a_stop_is_pending_before_the_process_ends),
         TEST(set_whose_target_gives_no_answer_does_not_keep_the_process),
         TEST(stop_waits_for_what_runs_but_not_for_a_target_without_an_answer),
