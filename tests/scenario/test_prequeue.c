@@ -224,7 +224,7 @@ static void nothing_starts_while_a_rollback_is_examined(void **state) {
     while (checker_waiting(spool->checker) > 0 && !world.timed_out)
         uv_run(&world.loop, UV_RUN_ONCE);
     assert_false(world.timed_out);
-    turn_role(&host, engine, spool->now); /* C0 is unknown: it is rejected */
+    turn_role(&host, engine, spool->now);
     assert_false(host.awaits_rollback);
     prequeue_role.engine->close(engine, on_closed, NULL);
     end(&world);
