@@ -77,6 +77,8 @@ static struct approval_subject subject_of_new(const struct candidate *candidate,
         .author = author_of(meta, arena),
         .persons = policies->persons,
         .person_count = policies->person_count,
+        .keys = policies->keys,
+        .key_count = policies->key_count,
         .fault = policies->fault,
         .touches = touches,
         .touch_count = files + deleted,
@@ -91,7 +93,7 @@ bool approvals_refuse(const struct base *base,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct policies policies;
-    policies_read(&base->config, &arena, &policies);
+    policies_read(base, &arena, &policies);
     /* While nobody can tell who is who, the set is held instead. */
     if (policies.count == 0 || policies.fault != NULL ||
         candidate->unread_approvals)
@@ -153,6 +155,8 @@ subject_of(const struct base *base, const struct job *job,
         .author = author_of(meta, arena),
         .persons = policies->persons,
         .person_count = policies->person_count,
+        .keys = policies->keys,
+        .key_count = policies->key_count,
         .fault = policies->fault,
         .touches = touches,
         .touch_count = touch_count,
@@ -177,7 +181,7 @@ void approvals_admit(const struct base *base, struct set_record *record,
     struct meta meta;
     if (!meta_of(job, arena, &meta))
         return;
-    policies_read(&base->config, arena, &policies);
+    policies_read(base, arena, &policies);
     policies_add(&policies, operators_part(base, job, &meta));
     struct approval_subject subject =
         subject_of(base, job, &meta, record->touches, record->touch_count,
@@ -285,14 +289,14 @@ bool approvals_read(const struct base *base, struct store *store,
                     struct wall now, struct arena *arena,
                     struct approval_state *ret_state, struct err *err) {
     struct policies policies;
-    policies_read(&base->config, arena, &policies);
+    policies_read(base, arena, &policies);
     return read_state(base, store, job, more, policies, now, arena, ret_state,
                       err);
 }
 
 const char *approvals_fault(const struct base *base, struct arena *arena) {
     struct policies policies;
-    policies_read(&base->config, arena, &policies);
+    policies_read(base, arena, &policies);
     return policies.fault;
 }
 
@@ -491,7 +495,7 @@ static bool expire(const struct base *base, struct wall now,
     if (!review->new_approval && (policy_config_at(&base->config, 0) == NULL ||
                                   now.ns < review->next.ns))
         return true;
-    policies_read(&base->config, arena, &policies);
+    policies_read(base, arena, &policies);
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)

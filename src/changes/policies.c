@@ -2,6 +2,7 @@
 
 #include "os/account.h"
 #include "changes/policy_config.h"
+#include "changes/signers.h"
 
 struct policy_group {
     struct span role; /* "@staff" */
@@ -189,11 +190,13 @@ static bool read_all(const struct config *config, struct arena *arena,
     return true;
 }
 
-void policies_read(const struct config *config, struct arena *arena,
+void policies_read(const struct base *base, struct arena *arena,
                    struct policies *ret_policies) {
     struct err err = {0};
     *ret_policies = (struct policies){0};
-    if (!read_all(config, arena, ret_policies, &err))
+    if (!read_all(&base->config, arena, ret_policies, &err) ||
+        !signers_read(base, arena, &ret_policies->keys,
+                      &ret_policies->key_count, &err))
         ret_policies->fault = arena_string(arena, span_of(err.text));
 }
 

@@ -3,14 +3,16 @@
 #ifndef POINTSMAN_CHANGES_POLICIES_H
 #define POINTSMAN_CHANGES_POLICIES_H
 
+#include "base/base.h"
 #include "core/approval.h"
-#include "wire/config.h"
 
 struct policies {
     struct approval_policy *items; /* has room for one more than `count` */
     size_t count;
     struct approval_person *persons;
     size_t person_count;
+    struct approval_person *keys; /* changes/signers.h */
+    size_t key_count;
     struct policy_group *groups; /* those that roles name */
     size_t group_count;
     /* Why no approval counts: it is unknown who is one person. NULL: none. */
@@ -18,7 +20,7 @@ struct policies {
 };
 
 /* Lives in the arena. */
-void policies_read(const struct config *config, struct arena *arena,
+void policies_read(const struct base *base, struct arena *arena,
                    struct policies *ret_policies);
 /* False: an account or a group does not exist, or one account belongs to two
  * persons. ERR_CONFIG, "FILE:LINE: ...". */

@@ -103,16 +103,37 @@ static bool is_given_by(const struct approval_person *person,
            has_name(person, given->key);
 }
 
+/* The key may sign under this name. */
+static bool may_sign_as(const struct approval_person *key, struct span name) {
+    for (size_t i = 0; i < key->names.count && name.len > 0; i++)
+        if (is_same(key->names.items[i], name) ||
+            path_matches(key->names.items[i], name))
+            return true;
+    return false;
+}
+
+static bool is_own_key(const struct approval_subject *subject,
+                       struct span key) {
+    for (size_t i = 0; i < subject->key_count; i++)
+        if (is_same(subject->keys[i].name, key) &&
+            (may_sign_as(&subject->keys[i], subject->submitter) ||
+             may_sign_as(&subject->keys[i], subject->submitter_alias) ||
+             may_sign_as(&subject->keys[i], subject->author)))
+            return true;
+    return false;
+}
+
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given) {
     if (is_same(given->who, subject->submitter) ||
         is_same(given->alias, subject->submitter) ||
         is_same(given->who, subject->submitter_alias) ||
         is_same(given->alias, subject->submitter_alias) ||
-        is_same(given->who, subject->author))
+        is_same(given->who, subject->author) || is_own_key(subject, given->key))
         return true;
     for (size_t i = 0; i < subject->person_count; i++)
         if ((has_name(&subject->persons[i], subject->submitter) ||
+             has_name(&subject->persons[i], subject->submitter_alias) ||
              has_name(&subject->persons[i], subject->author)) &&
             is_given_by(&subject->persons[i], given))
             return true;

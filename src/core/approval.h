@@ -52,6 +52,10 @@ struct approval_subject {
     struct span author; /* "user:bob@host", by ##author; empty: unknown */
     const struct approval_person *persons; /* those whose names are known */
     size_t person_count;
+    /* Keys, by name, with the names under which each may sign; a key may occur
+     * several times. These names may contain `**` and `?`. */
+    const struct approval_person *keys;
+    size_t key_count;
     /* Why no approval counts; NULL: approvals count. */
     const char *fault;
     const struct job_touch *touches;
@@ -106,7 +110,7 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
                                        const struct approval_given *given,
                                        size_t given_count, struct wall now);
 /* True if the approval comes from the submitter or the author, under any name
- * of that person. */
+ * of that person, or by a key that may sign under such a name. */
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given);
 /* True if the same person has given the same approval before and it still

@@ -1,7 +1,9 @@
 #include "os/sum.h"
 
 #include <errno.h>
+#include <nettle/base64.h>
 #include <nettle/sha2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,6 +28,28 @@ void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
     sum_add(&sum, bytes);
     sha256_digest(&sum.state, SUM_BYTES, digest);
     put_hex(digest, ret);
+}
+
+bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
+    static const char prefix[] = "SHA256:";
+    struct base64_decode_ctx state;
+    unsigned char digest[SUM_BYTES];
+    char digits[BASE64_ENCODE_RAW_LENGTH(SUM_BYTES)];
+    size_t len = BASE64_DECODE_LENGTH(key.len);
+    uint8_t *bytes = mem_alloc(len + 1);
+    base64_decode_init(&state);
+    bool ok = base64_decode_update(&state, &len, bytes, key.len, key.p) &&
+              base64_decode_final(&state);
+    struct sum sum;
+    sha256_init(&sum.state);
+    sum_add(&sum, span_make(bytes, ok ? len : 0));
+    sha256_digest(&sum.state, SUM_BYTES, digest);
+    free(bytes);
+    base64_encode_raw(digits, SUM_BYTES, digest);
+    /* Without the padding. */
+    snprintf(ret, SUM_SSH_KEY_BYTES, "%s%.*s", prefix, (int)sizeof(digits) - 1,
+             digits);
+    return ok;
 }
 
 struct sum *sum_new(void) {

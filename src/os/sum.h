@@ -12,6 +12,11 @@ enum { SUM_BYTES = 32, SUM_TEXT_BYTES = 65 };
 
 void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]);
 
+/* The fingerprint of an SSH key, which is given in base64: "SHA256:" and 43
+ * digits of base64, as ssh-keygen prints it. False: not base64. */
+enum { SUM_SSH_KEY_BYTES = 51 };
+bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]);
+
 /* The sum of a stream; sum_end frees it. */
 struct sum;
 struct sum *sum_new(void);

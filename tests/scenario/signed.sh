@@ -345,6 +345,29 @@ own() {
 }
 scenario 'submitters cannot sign for their own sets' own
 
+# One key is one person, whatever names it may sign under.
+own_key() {
+    with_signers
+    me=$(id -un)
+    new_key mine
+    key=$(cut -d' ' -f1,2 mine.pub)
+    as_other='pointsman approve --sign-with mine --as other@example.org'
+    held C1 two
+    printf '%s@example.org,other@example.org %s\n' "$me" "$key" \
+        >base/allowed_signers
+    refused 77 'own-set' $as_other C1
+    printf '%s %s a comment\nother@* namespaces="a b,cq-approve" %s\n' \
+        "$me" "$key" "$key" >base/allowed_signers
+    refused 77 'own-set' $as_other C1
+    printf '"*@example.org" %s\n' "$key" >base/allowed_signers
+    make_set C2 DC two/c C2 '##author' 'Ann <ann@example.org>'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    refused 77 'own-set' $as_other C2
+    ends 0 $as_other C1
+}
+scenario 'a key of the submitter signs for nobody else' own_key
+
 door() {
     with_signers
     make_set D1 DC door/a D1

@@ -1,0 +1,125 @@
+#include "changes/signers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "changes/approvals.h"
+#include "os/dir.h"
+#include "os/sum.h"
+
+enum { LIST_BYTES = 1 << 20 };
+
+/* ---- one line ------------------------------------------------------------ */
+
+/* The next word; blanks between double quotes belong to it. Empty: none. */
+static struct span next_word(struct span *rest) {
+    bool quoted = false;
+    *rest = span_trim(*rest);
+    size_t end = 0;
+    for (; end < rest->len; end++) {
+        char c = rest->p[end];
+        if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == ' ' || c == '\t'))
+            break;
+    }
+    struct span word = span_make(rest->p, end);
+    *rest = span_make(rest->p + end, rest->len - end);
+    return word;
+}
+
+static struct span unquoted(struct span word) {
+    return word.len >= 2 && word.p[0] == '"' && word.p[word.len - 1] == '"'
+               ? span_make(word.p + 1, word.len - 2)
+               : word;
+}
+
+/* "PRINCIPALS [OPTIONS] TYPE KEY [COMMENT]". A key begins with the length of
+ * the name of its type, three of whose four bytes are 0. */
+static bool parse_line(struct span line, struct span *ret_principals,
+                       char ret_key[SUM_SSH_KEY_BYTES]) {
+    struct span word;
+    *ret_principals = unquoted(next_word(&line));
+    if (ret_principals->len == 0 || ret_principals->p[0] == '#')
+        return false;
+    while ((word = next_word(&line)).len > 0)
+        if (span_starts(word, "cert-authority"))
+            return false;
+        else if (span_starts(word, "AAAA"))
+            return sum_ssh_key(word, ret_key);
+    return false;
+}
+
+/* ---- its names ----------------------------------------------------------- */
+
+/* `*` of ssh-keygen matches any characters, as `**` does in
+ * core/approval.h. */
+static struct span as_pattern(struct span principal, struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, "user:");
+    for (size_t i = 0; i < principal.len; i++)
+        text_adds(&text, principal.p[i] == '*'
+                             ? "**"
+                             : (const char[]){principal.p[i], '\0'});
+    return arena_span(arena, text_span(&text));
+}
+
+static struct approval_list
+names_of(const struct base *base, struct span principals, struct arena *arena) {
+    struct span part, rest = principals;
+    size_t most = 1, count = 0;
+    for (size_t i = 0; i < principals.len; i++)
+        most += principals.p[i] == ',';
+    struct span *names = arena_alloc(arena, 2 * most * sizeof(*names));
+    while (span_cut(&rest, ',', &part)) {
+        if (part.len == 0 || part.p[0] == '!')
+            continue;
+        names[count++] = as_pattern(part, arena);
+        struct span alias = approvals_alias(base, part, arena);
+        if (alias.len > 0)
+            names[count++] = alias;
+    }
+    return (struct approval_list){names, count};
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+/* Copied, because the names live longer than the text. */
+static void read_lines(const struct base *base, struct span text,
+                       struct arena *arena, struct approval_person **ret_keys,
+                       size_t *ret_count) {
+    struct span line, rest = text;
+    size_t most = 1;
+    for (size_t i = 0; i < text.len; i++)
+        most += text.p[i] == '\n';
+    *ret_keys = arena_alloc(arena, most * sizeof(**ret_keys));
+    while (span_cut(&rest, '\n', &line)) {
+        struct span principals;
+        char key[SUM_SSH_KEY_BYTES];
+        if (!parse_line(line, &principals, key))
+            continue;
+        (*ret_keys)[(*ret_count)++] = (struct approval_person){
+            .name = arena_span(arena, span_of(key)),
+            .names = names_of(base, principals, arena),
+        };
+    }
+}
+
+bool signers_read(const struct base *base, struct arena *arena,
+                  struct approval_person **ret_keys, size_t *ret_count,
+                  struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    const char *path =
+        base_resolve(base->path, base->config.queue.allowed_signers, arena);
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *ret_keys = NULL;
+    *ret_count = 0;
+    if (fd < 0)
+        return errno == ENOENT ||
+               err_errno(err, errno, "cannot read '%s'", path);
+    if (!dir_read_file(fd, LIST_BYTES, &text, err))
+        return err_wrap(err, "cannot read '%s'", path);
+    read_lines(base, text_span(&text), arena, ret_keys, ret_count);
+    return true;
+}
