@@ -18,7 +18,6 @@ $ env --default-signal=HUP pointsman run --id hup -- sleep 100 & p=$!; until poi
 # The reader of the output exits; without `run`, the command would get PIPE.
 $ pointsman run --id endless -- yes | head -n 1
 | y
-! pointsman: endless: operator...
 $ pointsman history endless | grep -o 'cancel asked.*'
 | cancel asked <who>: output closed by its reader
 # The reason given for cancelling a running job is kept.

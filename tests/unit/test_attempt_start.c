@@ -462,7 +462,7 @@ static void sets_of_another_account_are_checked_as_that_account(void **state) {
     sets[2].job = &third;
     assert_false(start_make(&run, NULL, &line, &err));
     assert_int_equal(err.kind, ERR_DENIED);
-    assert_non_null(strstr(err.text, "C8: its group"));
+    assert_non_null(strstr(err.text, "C8: it would be checked together"));
     /* A probe runs nothing. */
     run.job = &third;
     run.set_count = 0;
