@@ -172,27 +172,28 @@ static bool blind_then(struct merge *merge, struct trees *trees,
     if (seen != NULL &&
         !git_commit_read(&trees->objects, seen, ret_then, tree, &found, err))
         return false;
-    return found || history_tip_at(merge->git, start->branch, merge->tip,
-                                   start->since, ret_then, err);
+    return found || merge->tip[0] == '\0' ||
+           history_tip_at(merge->git, start->branch, merge->tip, start->since,
+                          ret_then, err);
 }
 
 static bool merge_blind(struct merge *merge, struct trees *trees,
                         struct err *err) {
     enum config_blind blind = merge->start->blind;
-    /* On a branch that does not exist yet nothing can be overwritten. */
-    if (merge->tip[0] != '\0' && blind == BLIND_DENY)
+    /* In a tree that does not exist yet nothing can be overwritten. The tree
+     * may have other sets that are not on the branch yet. */
+    if (merge->tip_tree[0] != '\0' && blind == BLIND_DENY)
         return merge_end(merge, MERGE_REFUSED,
                          "the target takes only sets with ##base "
                          "(blind = deny)");
-    if (merge->tip[0] != '\0') {
+    if (merge->tip_tree[0] != '\0') {
         char then[OID_BYTES];
         struct conflicts conflicts = {0};
         bool ok = blind_then(merge, trees, then, err);
-        if (ok && strcmp(then, merge->tip) != 0) {
+        if (ok && strcmp(then, merge->tip) != 0)
             printf("no ##base: comparing with the branch as it was, %.12s\n",
                    then[0] != '\0' ? then : "empty");
-            ok = blind_compare(merge, trees, then, &conflicts, err);
-        }
+        ok = ok && blind_compare(merge, trees, then, &conflicts, err);
         if (blind == BLIND_ALLOW && conflicts.count > 0)
             printf("blind = allow: landing over these changes\n");
         struct merge ignored = {0};

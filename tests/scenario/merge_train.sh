@@ -362,6 +362,20 @@ all_landed_group() {
 }
 scenario 'a group is one unit: one check, one landing' group_in_the_middle
 
+# They have no base, so the second one would overwrite what the first one did.
+group_on_one_file() {
+    make_train 2
+    make_set one DC file one '##group' 'pair 2'
+    pointsman change submit "$made"
+    make_set two DC file two '##group' 'pair 2'
+    pointsman change submit "$made"
+    ends 0 pointsman daemon all --until-idle
+    same 'states' "$(pointsman list --all --json | jq -r '"\(.id) \(.reason)"' |
+        sort | tr '\n' ' ')" 'one group-failed two conflict '
+}
+scenario 'sets of a group that conflict with each other fail as on one lane' \
+    group_on_one_file
+
 rollback_while_running() {
     make_train 4
     submit a DC a
