@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/reason.h"
 #include "sim/world.h"
 
 /* Two paths clash if they are equal or one is above the other (O2). */
@@ -101,6 +102,25 @@ static void judge_rollbacks(struct world *world, const struct ghost *ghost) {
                        (int)jobs[i].id.len, jobs[i].id.p);
 }
 
+/* A job that may not run starts again only after somebody has released it. */
+static void judge_forbidden(struct world *world, const struct ghost *ghost) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    if (!store_events(world->store, 0, ghost->num, 0, &arena, &events, &count,
+                      NULL))
+        return;
+    while (count-- > 0) {
+        const struct store_event *event = &events[count];
+        if (event->kind == EVENT_RELEASE ||
+            (event->kind == EVENT_MOVE && event->from == STATE_EXECUTING &&
+             !span_is(event->reason, REASON_FORBIDDEN)))
+            return;
+        if (event->kind == EVENT_MOVE && event->from == STATE_EXECUTING)
+            world_fail(world, "%s starts, but it may not run", ghost->id);
+    }
+}
+
 /* The checks of the tip are recorded under a set, but do not concern it. */
 static bool is_of_tip(const struct process *process) {
     return process->train.checks && !process->train.locks;
@@ -148,6 +168,7 @@ void judge_start(struct world *world, const struct process *process) {
         if (set->change && !set->rollback)
             judge_neighbours(world, process, set);
         judge_dependency(world, process, set);
+        judge_forbidden(world, set);
         if (!process->train.lands && strcmp(set->group, ghost->group) != 0)
             world_fail(world, "%s lands with %s of another group", set->id,
                        ghost->id);

@@ -20,7 +20,8 @@ enum fate {
     FATE_SIGNAL,  /* dies of a signal that the program did not send */
     FATE_FOREVER, /* runs until it is killed */
     FATE_CANNOT,
-    FATE_CONFLICT /* change sets only */
+    FATE_FORBIDDEN, /* its account may not run it, or cannot work in the base */
+    FATE_CONFLICT   /* change sets only */
 };
 
 /* What a process does for the merge train; see struct run_train. */

@@ -231,9 +231,11 @@ static void hold_or_release(struct world *world, const struct job *job) {
     struct store_batch *batch = batch_of_person(world);
     world_trace(world, "%s %.*s", job->holds ? "release" : "hold",
                 (int)job->id.len, job->id.p);
-    if (job->holds)
+    if (job->holds & HOLD_ACCOUNT)
+        store_release(batch, job->num, HOLD_ACCOUNT, SPAN("operator"));
+    if (job->holds & ~(unsigned)HOLD_ACCOUNT)
         store_release(batch, job->num, HOLD_OPERATOR, SPAN("operator"));
-    else
+    if (!job->holds)
         store_hold(batch, job->num, HOLD_OPERATOR, SPAN("operator"));
     store_submit(batch, ignore, NULL);
 }

@@ -18,7 +18,7 @@ static enum fate draw_fate(struct world *world, bool change) {
         return FATE_TEMPORARY;
     if (n < 90)
         return FATE_SIGNAL;
-    return n < 96 ? FATE_FOREVER : FATE_CANNOT;
+    return n < 95 ? FATE_FOREVER : n < 98 ? FATE_CANNOT : FATE_FORBIDDEN;
 }
 
 static size_t running(const struct world *world) {
@@ -28,6 +28,14 @@ static size_t running(const struct world *world) {
                  LIST_OF(link, struct process, link)->revert_count == 0 &&
                  !LIST_OF(link, struct process, link)->train.lands;
     return count;
+}
+
+/* The worker starts nothing. A check that cannot enter its directory, on the
+ * other hand, is reported by the landing; a rollback that may not run fails. */
+static bool is_refused(const struct process *process) {
+    return process->fate == FATE_FORBIDDEN && !process->killed &&
+           process->revert_count == 0 &&
+           (!process->change || process->handle % 2 == 0);
 }
 
 static void process_begin(struct world *world, struct process *process) {
@@ -55,7 +63,7 @@ static void process_begin(struct world *world, struct process *process) {
 void world_begin_waiting(struct world *world) {
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
-        if (process->running || process->killed)
+        if (process->running || process->killed || is_refused(process))
             continue;
         if (process->probe || process->revert_count > 0 ||
             process->train.lands || running(world) < WORLD_SLOTS)
@@ -87,6 +95,10 @@ static void runner_start(void *ctx, const struct run_start *order) {
         order->probe ? FATE_DONE : draw_fate(world, process->change);
     if (process->train.merges &&
         (process->fate == FATE_FOREVER || process->fate == FATE_CANNOT))
+        process->fate = FATE_DONE;
+    /* These run nothing of the set. */
+    if ((process->train.merges || process->train.lands) &&
+        process->fate == FATE_FORBIDDEN)
         process->fate = FATE_DONE;
     snprintf(process->id, sizeof(process->id), "%.*s", (int)order->job->id.len,
              order->job->id.p);
@@ -178,6 +190,8 @@ static struct span status_of(struct world *world,
         return process->handle % 2 == 0
                    ? SPAN("temporary the repository is busy")
                    : SPAN("unavailable there is no git repository");
+    case FATE_FORBIDDEN:
+        return SPAN("forbidden user 'ann' cannot enter '/base/tmp'");
     case FATE_SIGNAL:
     case FATE_FOREVER:
     case FATE_CANNOT:
@@ -205,9 +219,14 @@ static void process_end(struct world *world, struct process *process) {
         .exit_code = 0,
         .status = status_of(world, process),
     };
-    if (!process->running)
+    bool is_revert = process->revert_count > 0;
+    if (is_refused(process))
+        end.result = RUN_FORBIDDEN;
+    else if (!process->running)
         end.result = 104;
-    else if (process->fate == FATE_CANNOT && !process->killed)
+    else if ((process->fate == FATE_CANNOT ||
+              (process->fate == FATE_FORBIDDEN && is_revert)) &&
+             !process->killed)
         end.result = 100;
     else if (process->killed && !process->landed && !process->probe)
         end.exit_code = -1, end.signal = 15;
@@ -217,6 +236,8 @@ static void process_end(struct world *world, struct process *process) {
         end.exit_code = 3;
     else if (process->fate == FATE_TEMPORARY)
         end.exit_code = 75;
+    else if (process->fate == FATE_FORBIDDEN)
+        end.exit_code = 111;
     if (end.result != 0)
         end.exit_code = -1, end.status = (struct span){0};
     world_trace(world, "end   %s attempt=%u result=%d exit=%d signal=%d %.*s",
@@ -264,7 +285,7 @@ bool world_end_due(struct world *world) {
             process_land(world, process);
         }
         bool withdrawn = !process->running && process->killed;
-        if (withdrawn ||
+        if (withdrawn || is_refused(process) ||
             (process->running && process->ends.ns <= world->now.ns)) {
             process_end(world, process);
             return true;

@@ -115,6 +115,7 @@ struct span world_revert_status(const struct process *process) {
     case FATE_SIGNAL:
     case FATE_FOREVER:
     case FATE_CANNOT:
+    case FATE_FORBIDDEN:
     default:
         return (struct span){0};
     }

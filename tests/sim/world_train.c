@@ -151,6 +151,8 @@ struct span world_train_status(struct world *world,
         return process->handle % 2 == 0
                    ? SPAN("temporary the repository is busy")
                    : SPAN("unavailable there is no git repository");
+    case FATE_FORBIDDEN:
+        return SPAN("forbidden user 'ann' cannot enter '/base/tmp'");
     case FATE_CANNOT:
         return SPAN("changed");
     case FATE_DONE:
