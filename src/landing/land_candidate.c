@@ -137,9 +137,18 @@ static bool merge_steps(struct candidate *candidate, struct err *err) {
     return true;
 }
 
+/* The objects of candidates may be deleted at any time. */
+static bool changed(struct candidate *candidate, const struct err *err) {
+    if (err->kind != ERR_UNAVAILABLE)
+        return false;
+    land_status_set(candidate->status, LAND_CHANGED, "", span_of(err->text));
+    return true;
+}
+
 static bool merge_all(struct candidate *candidate, struct err *err) {
     const struct land_start *start = candidate->start;
     struct merge *merge = &candidate->merge;
+    char tip_tree[OID_BYTES];
     merge->git = &candidate->git;
     merge->start = start;
     if (!merge_read_tip(merge, err)) {
@@ -149,8 +158,10 @@ static bool merge_all(struct candidate *candidate, struct err *err) {
     }
     text_addf(&candidate->line, "%s %s", or_none(merge->tip),
               or_none(merge->tip_tree));
+    memcpy(tip_tree, merge->tip_tree, OID_BYTES);
     if (start->onto != NULL && !merge_steps(candidate, err))
-        return false;
+        return strcmp(start->onto, or_none(tip_tree)) != 0 &&
+               changed(candidate, err);
     if (candidate->status->verdict == LAND_NONE)
         land_status_set(candidate->status, LAND_MERGED, "",
                         text_span(&candidate->line));
@@ -161,14 +172,8 @@ static bool check(struct candidate *candidate, struct err *err) {
     const struct land_start *start = candidate->start;
     bool pass = false;
     if (!target_checks_run(start, &candidate->git, start->check,
-                           candidate->stop, &pass, candidate->status, err)) {
-        if (err->kind != ERR_UNAVAILABLE)
-            return false;
-        /* The objects of candidates may be deleted at any time. */
-        land_status_set(candidate->status, LAND_CHANGED, "",
-                        span_of(err->text));
-        return true;
-    }
+                           candidate->stop, &pass, candidate->status, err))
+        return changed(candidate, err);
     if (pass)
         land_status_set(candidate->status, LAND_PASSED, "", SPAN(""));
     return true;

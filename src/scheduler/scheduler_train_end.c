@@ -96,6 +96,12 @@ static void tip_failed(struct scheduler *scheduler,
                     retry_delay_ms(++target->tip_tries, &scheduler->random));
 }
 
+/* Objects of candidates are missing. */
+static void candidates_rebuild(struct target_train *target) {
+    target->has_objects = false;
+    train_rebuild(target->train);
+}
+
 void scheduler_train_merge_take(struct scheduler *scheduler,
                                 struct target_train *target) {
     if (!target->merge_ended)
@@ -122,7 +128,10 @@ void scheduler_train_merge_take(struct scheduler *scheduler,
         tip_failed(scheduler, target);
         return;
     }
+    if (ran && said.verdict == LAND_CHANGED)
+        candidates_rebuild(target);
     bool nobody = said.verdict == LAND_UNAVAILABLE ||
+                  said.verdict == LAND_CHANGED ||
                   said.verdict == LAND_STOPPED || target->merge_result == 111;
     train_merge_ended(target->train,
                       nobody ? TRAIN_MERGE_AGAIN : TRAIN_MERGE_TEMPORARY);
@@ -273,10 +282,8 @@ static void run_committed(struct scheduler *scheduler,
     struct target_unit *unit = num != 0 ? target_unit_find(target, num) : NULL;
     if (forbidden && unit != NULL)
         unit_forbidden(scheduler, target, unit, has_below, &verdict);
-    if (changed) {
-        target->has_objects = false;
-        train_rebuild(target->train);
-    }
+    if (changed)
+        candidates_rebuild(target);
     if (home != NULL && home->told) {
         home->told = false;
         train_again(target->train, home->num);
