@@ -458,6 +458,15 @@ struct span approvals_alias(const struct base *base, struct span name,
 
 enum { AGAIN_MS = 600 * 1000 };
 
+/* On a merge train a set executes from its first check until it lands, and may
+ * still be held. Elsewhere its only attempt has begun while it was approved. */
+static bool may_expire(const struct base *base, const struct job *job) {
+    const struct config_target *target =
+        config_target(&base->config, job->target);
+    return job->state != STATE_EXECUTING ||
+           (target != NULL && target->git.len > 0 && target->lanes > 1);
+}
+
 /* Policies may have changed too: a held set that lacks nothing any more is
  * released here, since nothing else would do so. */
 static bool expire_one(const struct base *base, const struct job *job,
@@ -468,7 +477,8 @@ static bool expire_one(const struct base *base, const struct job *job,
     struct approval_state state;
     struct job full;
     bool held = job->holds & HOLD_APPROVAL;
-    if (held ? !review->policies : policies->count == 0)
+    if (!may_expire(base, job) ||
+        (held ? !review->policies : policies->count == 0))
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
         !read_state(base, base->store, &full, NULL, *policies, now, arena,
@@ -486,7 +496,8 @@ static bool expire_one(const struct base *base, const struct job *job,
 static bool expire(const struct base *base, struct wall now,
                    struct store_batch *batch, struct arena *arena,
                    struct approvals_review *review, struct err *err) {
-    struct store_list list = {.states = STATES_WAITING,
+    struct store_list list = {.states =
+                                  STATES_WAITING | STATE_BIT(STATE_EXECUTING),
                               .kinds = job_kinds_with(JOB_CAN_BE_APPROVED)};
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
