@@ -12,6 +12,8 @@
 #include "wire/config.h"
 #include "wire/set_spec.h"
 
+enum { ENVIRONMENT_S = 60 };
+
 static const char *string_of(struct span span, struct arena *arena) {
     return span.len > 0 ? arena_string(arena, span) : NULL;
 }
@@ -132,7 +134,8 @@ static void landed_trees(const struct run_train *train, size_t count,
 }
 
 /* The target of a merge train checks candidates before they land. */
-static void for_train(const struct run_train *train, struct arena *arena,
+static void for_train(const struct run_train *train,
+                      const struct config_target *target, struct arena *arena,
                       struct land_start *landing) {
     bool checks = train->task == RUN_TRAIN_CHECK;
     if (!checks)
@@ -141,6 +144,10 @@ static void for_train(const struct run_train *train, struct arena *arena,
     landing->fresh = train->fresh;
     landing->merge = train->task == RUN_TRAIN_MERGE;
     landing->aside = train->aside;
+    if (train->task == RUN_TRAIN_ENVIRONMENT) {
+        landing->environment = string_of(target->environment.text, arena);
+        landing->timeout_s = ENVIRONMENT_S;
+    }
     if (landing->merge)
         landing->onto = string_of(train->tree, arena);
     else if (checks)
@@ -183,7 +190,8 @@ static bool user_of(const struct work_site *site,
 
 /* The account of what the process runs. On a merge train that is also the code
  * of the sets ahead, which have not landed. Probes, merges and landings of a
- * train run nothing of the sets. */
+ * train run nothing of the sets. The command `environment` was written by the
+ * owner, and so it runs as the checks of a set of the owner do. */
 static bool account_of(const struct work_site *site,
                        const struct run_start *start,
                        const struct config_target *target,
@@ -192,6 +200,9 @@ static bool account_of(const struct work_site *site,
                        struct err *err) {
     const struct run_train *train = start->train;
     *ret_user = (struct span){0};
+    if (train != NULL && train->task == RUN_TRAIN_ENVIRONMENT)
+        return base_run_as_target(site->base, target, site->base->uid, arena,
+                                  ret_user, err);
     if (start->probe || (train != NULL && train->task != RUN_TRAIN_CHECK))
         return true;
     size_t below = train != NULL ? train->below_count : 0;
@@ -224,7 +235,8 @@ static bool write_landing(const struct work_site *site,
     landing.probe = start->probe;
     landing.target = string_of(start->job->target, arena);
     landing.work =
-        start->train != NULL && start->train->task == RUN_TRAIN_MERGE
+        start->train != NULL && (start->train->task == RUN_TRAIN_MERGE ||
+                                 start->train->task == RUN_TRAIN_ENVIRONMENT)
             ? arena_printf(arena, "tmp/merge.%" PRIu64, start->handle)
             : work_path(start, "land", arena);
     landing.user = string_of(user, arena);
@@ -245,7 +257,7 @@ static bool write_landing(const struct work_site *site,
     landing.others = all + 1;
     landing.other_count = others;
     if (start->train != NULL)
-        for_train(start->train, arena, &landing);
+        for_train(start->train, target, arena, &landing);
     land_start_format(&landing, out);
     return true;
 }

@@ -31,6 +31,10 @@
 #define REASON_HELD "held"         /* it left the merge train of its target */
 #define REASON_LEFT "left" /* the same, because something else has left it */
 
+/* ---- attempts on a merge train ------------------------------------------ */
+
+#define REASON_STOPPED "stopped" /* a check that was not wanted any more */
+
 /* ---- other events ------------------------------------------------------- */
 
 /* EVENT_ROLLED_BACK */
@@ -45,6 +49,7 @@
 /* EVENT_TRAIN of a target, by an operator; the others are in train_note.def */
 #define REASON_RECHECK "recheck"
 #define REASON_FORGOTTEN "forgotten"
+#define REASON_ENVIRONMENT "environment" /* by the scheduler */
 
 /* ---- causes of jobs ----------------------------------------------------- */
 

@@ -53,6 +53,14 @@ void train_checks_changed(struct train *train) {
     train_note_cause(train, TRAIN_NOTE_REBUILT, 0);
 }
 
+void train_forget_reused(struct train *train) {
+    for (size_t i = 0; i < train->count; i++)
+        train_unit_forget_reused(train->units[i]);
+    if (train->tip.proof == TRAIN_TIP_PROVEN)
+        train_tip_doubt(train);
+    train->dirty = true;
+}
+
 /* ---- the branch --------------------------------------------------------- */
 
 void train_tip(struct train *train, struct span commit, struct span tree) {

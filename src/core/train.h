@@ -74,6 +74,9 @@ void train_set_config(struct train *train, const struct train_config *config);
 /* The check list, its user or the output of `environment` is another: all runs
  * are stopped and all results of the present stays are dropped. */
 void train_checks_changed(struct train *train);
+/* Recorded results do not count any more: passes that replaced a run are
+ * dropped, and so is the proof of the tip. */
+void train_forget_reused(struct train *train);
 /* Something else that candidates depend on has changed (git, branch, blind,
  * symlinks): all candidates are rebuilt. */
 void train_rebuild(struct train *train);
@@ -87,8 +90,9 @@ void train_rebuild(struct train *train);
 void train_tip(struct train *train, struct span commit, struct span tree);
 /* While any bit is set nothing starts, lands or fails; runs go on. */
 enum train_closed {
-    TRAIN_CLOSED_ROLLBACK = 1 << 0,   /* a rollback is open */
-    TRAIN_CLOSED_UNAVAILABLE = 1 << 1 /* the target cannot be used */
+    TRAIN_CLOSED_ROLLBACK = 1 << 0,    /* a rollback is open */
+    TRAIN_CLOSED_UNAVAILABLE = 1 << 1, /* the target cannot be used */
+    TRAIN_CLOSED_ENVIRONMENT = 1 << 2  /* what checks depend on is not known */
 };
 void train_close(struct train *train, unsigned closed);
 /* Runs the tip at once; for `train recheck`. (The caller has cleared disputed

@@ -187,6 +187,8 @@ void train_unit_find_present(struct train_unit *unit);
 const struct train_outcome *
 train_unit_present_outcome(const struct train_unit *unit);
 void train_unit_forget_failures(struct train_unit *unit);
+/* Passes that were recorded earlier, or are those of another unit. */
+void train_unit_forget_reused(struct train_unit *unit);
 void train_unit_forget_outcomes(struct train_unit *unit);
 void train_note_add(struct train *train, enum train_note_kind kind,
                     uint64_t num, uint64_t about,

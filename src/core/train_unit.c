@@ -150,6 +150,12 @@ void train_unit_forget_failures(struct train_unit *unit) {
         unit->outcomes[i].fails = 0;
 }
 
+void train_unit_forget_reused(struct train_unit *unit) {
+    for (size_t i = 0; i < unit->outcome_count; i++)
+        if (unit->outcomes[i].reused)
+            unit->outcomes[i].passed = unit->outcomes[i].reused = false;
+}
+
 void train_unit_forget_outcomes(struct train_unit *unit) {
     for (size_t i = 0; i < unit->outcome_count; i++)
         outcome_clear(&unit->outcomes[i]);

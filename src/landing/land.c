@@ -517,6 +517,11 @@ static enum step land_by_command(struct landing *landing, struct err *err) {
 static enum step land_in(struct landing *landing, struct err *err) {
     if (!land_work_open(&landing->work, landing->start->work, err))
         return STEP_FAILED;
+    if (landing->start->environment != NULL)
+        return target_environment_run(landing->start, landing->stop,
+                                      landing->status, err)
+                   ? STEP_FINISHED
+                   : STEP_FAILED;
     if (landing->start->merge || landing->start->check != NULL)
         return land_candidate(landing->start, landing->stop, landing->status,
                               err)
@@ -533,7 +538,7 @@ static void sets_open(struct landing *landing) {
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         set->start = i == 0 ? first : &first->others[i - 1];
-        if (!first->merge && first->check == NULL)
+        if (!first->merge && first->check == NULL && first->environment == NULL)
             printf("landing %s (%s) on %s\n", set->start->id, set->start->class,
                    first->target);
     }

@@ -109,6 +109,8 @@ struct land_start {
     const char *tip;   /* land only if the branch is at this commit, "none":
                           if it does not exist */
     const char *tree;  /* land only if the set results in this tree */
+    /* Run only this command, and report the SHA-256 of what it prints. */
+    const char *environment;
     const struct land_start *others;
     size_t other_count;
 };

@@ -117,6 +117,8 @@ static const struct field land_fields[] = {
     {"aside",      FIELD_FLAG,    false, offsetof(struct land_start, aside)},
     {"check",      FIELD_STRING,  false, offsetof(struct land_start, check)},
     {"tip",        FIELD_STRING,  false, offsetof(struct land_start, tip)},
+    {"environment", FIELD_STRING, false,
+     offsetof(struct land_start, environment)},
     {"checks",     FIELD_RECORDS, false, offsetof(struct land_start, checks),
      offsetof(struct land_start, check_count), &check_record},
     {"others",     FIELD_RECORDS, false, offsetof(struct land_start, others),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,13 +16,19 @@
 #include "os/dir.h"
 #include "os/fd.h"
 #include "os/process.h"
+#include "os/sum.h"
 #include "landing/set_blobs.h"
 #include "landing/set_unpack.h"
 #include "wire/status_line.h"
 #include "wire/words.h"
 
 /* Between TERM and KILL; the guard's own grace is longer. */
-enum { GRACE_MS = 5000, ORPHANS_MS = 10000, STATUS_MAX = 65536 };
+enum {
+    GRACE_MS = 5000,
+    ORPHANS_MS = 10000,
+    STATUS_MAX = 65536,
+    ENVIRONMENT_MAX = 65536
+};
 
 extern char **environ;
 
@@ -32,7 +39,9 @@ struct run {
     const char *label;   /* "check 'unit'" */
     const char *command; /* its command line */
     const char *dir;
-    int status_fd;                 /* -1: it has none */
+    int status_fd; /* -1: it has none */
+    int out_fd;    /* gets what it prints, and nothing of its attempt is in its
+                      environment; 0: it prints into the log */
     const struct account *account; /* NULL = our own */
     struct child_end end;
 };
@@ -44,12 +53,9 @@ static void env_add(struct text *env, const char *name, const char *value) {
     text_addc(env, '\0');
 }
 
-/* The environment of the commands: PATH, the language, and variables about the
- * attempt and the set; nothing else of ours. */
-static void run_environment(const struct run *run, struct text *env) {
-    const struct land_start *start = run->start;
-    static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ",
-                                       "TRACEPARENT"};
+/* PATH, the language, and variables about the account. */
+static void account_environment(const struct run *run, struct text *env) {
+    static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ"};
     const struct account *account = run->account;
     for (size_t i = 0; i < COUNT(kept); i++)
         if (account == NULL || strcmp(kept[i], "HOME") != 0)
@@ -60,6 +66,13 @@ static void run_environment(const struct run *run, struct text *env) {
         env_add(env, "LOGNAME", account->name);
         env_add(env, "SHELL", account->shell);
     }
+    env_add(env, "POINTSMAN_TARGET", run->start->target);
+}
+
+/* Variables about the attempt and the set. */
+static void run_environment(const struct run *run, struct text *env) {
+    const struct land_start *start = run->start;
+    env_add(env, "TRACEPARENT", getenv("TRACEPARENT"));
     for (char **entry = environ; *entry != NULL; entry++)
         if (span_starts(span_of(*entry), "POINTSMAN_") &&
             !span_starts(span_of(*entry), "POINTSMAN_STATUS_FD="))
@@ -72,7 +85,6 @@ static void run_environment(const struct run *run, struct text *env) {
     for (size_t i = 0; i < start->other_count; i++)
         text_addf(&all, " %s", start->others[i].id);
     env_add(env, "POINTSMAN_CSIDS", text_string(&all));
-    env_add(env, "POINTSMAN_TARGET", start->target);
     env_add(env, "POINTSMAN_CLASS", start->class);
     env_add(env, "POINTSMAN_SET_DIR", start->work);
     CLEANUP(text_clear) struct text scratch = TEXT_INIT;
@@ -160,12 +172,14 @@ static bool run_through(struct run *run, struct err *err) {
         return err_wrap(err, "cannot run %s", run->label);
     if (count == 0)
         return err_set(err, ERR_CONFIG, "%s is an empty command", run->label);
-    run_environment(run, &env);
+    account_environment(run, &env);
+    if (run->out_fd == 0)
+        run_environment(run, &env);
     struct child child = {.argv = words.in,
                           .envp = env_split(&env, &arena),
                           .dir = run->dir,
                           .in = -1,
-                          .out = -1,
+                          .out = run->out_fd > 0 ? run->out_fd : -1,
                           .err = -1,
                           .status = run->status_fd,
                           .progress = progress_fd(),
@@ -309,6 +323,53 @@ bool target_checks_run(const struct land_start *start, struct git *git,
             return is_forbidden(err, ret_status);
         *ret_pass = check_verdict(&run, ret_status);
     }
+    return true;
+}
+
+/* A longer output ends the command with SIGXFSZ. */
+static int environment_open(const struct account *account, struct err *err) {
+    struct rlimit limit = {ENVIRONMENT_MAX, ENVIRONMENT_MAX};
+    int fd = memfd_create("environment", MFD_CLOEXEC);
+    if (fd < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 ||
+        (account != NULL && fchown(fd, account->uid, account->gid) < 0)) {
+        err_errno(err, errno,
+                  "cannot create a memory file for the environment");
+        fd_close(&fd);
+    }
+    return fd;
+}
+
+bool target_environment_run(const struct land_start *start,
+                            struct child_stop *stop,
+                            struct land_status *ret_status, struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    static const char *const names[] = {"tmp", NULL};
+    const struct account *account;
+    if (!make_directory(start->work, "tmp", &dir, err) ||
+        !give_to_user(start, names, &arena, &account, err))
+        return false;
+    CLEANUP(fd_close) int fd = environment_open(account, err);
+    struct run run = {.start = start,
+                      .stop = stop,
+                      .label = "the environment command",
+                      .command = start->environment,
+                      .dir = text_string(&dir),
+                      .status_fd = -1,
+                      .out_fd = fd,
+                      .account = account};
+    if (fd < 0 || !run_through(&run, err))
+        return false;
+    char sum[SUM_TEXT_BYTES];
+    uint64_t bytes;
+    if (run.end.how == CHILD_STOPPED)
+        status_say(ret_status, LAND_STOPPED, "", &run);
+    else if (run.end.how != CHILD_EXITED || run.end.code != 0)
+        status_say(ret_status, LAND_FAILED, "environment", &run);
+    else if (!sum_file(fd, sum, &bytes, err))
+        return false;
+    else
+        land_status_set(ret_status, LAND_PASSED, "", span_of(sum));
     return true;
 }
 

@@ -18,6 +18,13 @@ bool target_checks_run(const struct land_start *start, struct git *git,
                        bool *ret_pass, struct land_status *ret_status,
                        struct err *err);
 
+/* Runs order->environment in an empty directory below order->work, without the
+ * variables about an attempt or set. If it succeeds, ret_status is `passed`
+ * with the SHA-256 of what it printed, at most 64 KiB. */
+bool target_environment_run(const struct land_start *start,
+                            struct child_stop *stop,
+                            struct land_status *ret_status, struct err *err);
+
 /* Unpacks the set (`meta`, lroot/) below order->work and runs the target's
  * command there; ret_status is its result, from exit status or status line
  * (doc/design/processes.md). */

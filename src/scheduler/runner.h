@@ -45,9 +45,10 @@ struct run_set {
 
 /* What a process does for the merge train of a target. */
 enum run_train_task {
-    RUN_TRAIN_MERGE, /* merge sets[], report the trees; no attempt */
-    RUN_TRAIN_CHECK, /* run the checks on `tree` */
-    RUN_TRAIN_LAND   /* land sets[] if the tip is `tip` and the trees result */
+    RUN_TRAIN_MERGE,       /* merge sets[], report the trees; no attempt */
+    RUN_TRAIN_CHECK,       /* run the checks on `tree` */
+    RUN_TRAIN_ENVIRONMENT, /* report what `environment` prints; no attempt */
+    RUN_TRAIN_LAND /* land sets[] if the tip is `tip` and the trees result */
 };
 
 struct run_train {

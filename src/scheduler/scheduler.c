@@ -64,6 +64,7 @@ static void take_options(struct scheduler *scheduler,
             .lanes = options->targets[i].lanes,
             .by_command = options->targets[i].by_command,
             .train = options->targets[i].train,
+            .environment = arena_span(&names, options->targets[i].environment),
         };
     for (size_t i = 0; i < options->target_count; i++)
         target_train_copy_key(&names, &options->targets[i].key,

@@ -35,7 +35,9 @@ struct scheduler_target {
     /* A branch with several lanes has a merge train (doc/design/train.md). */
     struct train_config train;
     struct train_key key; /* what the results of its checks depend on, without
-                             tree and ids */
+                             tree, ids and environment */
+    struct span environment; /* command that prints what else they depend on;
+                                empty: none */
 };
 
 enum { SCHEDULER_SUM_BYTES = 65 };

@@ -6,6 +6,7 @@
 #include "core/retry.h"
 #include "core/train.h"
 #include "scheduler/runner.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/scheduler_job.h"
 #include "wire/land_verdict.h"
 
@@ -36,6 +37,7 @@ struct attempt {
     uint64_t home;              /* ... recorded under this unit */
     bool begins;                /* ... whose sets leave P with it */
     char tree[TRAIN_TREE_BYTES];
+    char key[SCHEDULER_SUM_BYTES]; /* of its result; "": it is not recorded */
     unsigned lane;
     uint64_t *below; /* other sets in `tree` that have not landed */
     size_t below_count;

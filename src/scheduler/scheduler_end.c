@@ -16,6 +16,7 @@
 #include "scheduler/scheduler_rollback.h"
 #include "scheduler/scheduler_row.h"
 #include "scheduler/scheduler_start.h"
+#include "scheduler/scheduler_environment.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_train_end.h"
@@ -78,7 +79,8 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
     struct attempt *attempt =
         map_get(&scheduler->by_handle, map_num_key(&end->handle));
     if (!attempt) {
-        (void)scheduler_train_merge_ended(scheduler, end);
+        if (!scheduler_environment_ended(scheduler, end))
+            (void)scheduler_train_merge_ended(scheduler, end);
         return;
     }
     scheduler->idle = false;

@@ -10,6 +10,7 @@
 #include "scheduler/check_result.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_environment.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_train_end.h"
@@ -352,6 +353,8 @@ static void plan_departures(struct scheduler *scheduler,
 
 static void answer(struct scheduler *scheduler, struct target_train *target) {
     struct train_question question;
+    if (scheduler_environment_is_awaited(target))
+        return;
     while (train_next_question(target->train, &question)) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         const struct target_unit *unit =
@@ -443,6 +446,8 @@ static unsigned closed_by(const struct scheduler *scheduler,
     if (target->tip_wanted || scheduler->draining || target->target == NULL ||
         target_again(scheduler, target->name).ns > scheduler->now.ns)
         closed |= TRAIN_CLOSED_UNAVAILABLE;
+    if (scheduler_environment_is_awaited(target))
+        closed |= TRAIN_CLOSED_ENVIRONMENT;
     return closed;
 }
 
@@ -474,12 +479,14 @@ static void plan_target(struct scheduler *scheduler,
     struct train_effect *effects;
     size_t count;
     scheduler_train_merge_take(scheduler, target);
+    scheduler_environment_take(scheduler, target);
     if (target->target != NULL)
         join_all(scheduler, target);
     if (list_empty(&target->units))
         return;
     if (!is_empty(target))
         look_at_tip(scheduler, target);
+    scheduler_environment_plan(scheduler, target);
     unsigned closed = closed_by(scheduler, target);
     if (closed != target->closed)
         train_close(target->train, closed);
@@ -527,6 +534,9 @@ struct wall scheduler_train_next(const struct scheduler *scheduler) {
             next = earlier(next, again);
         if (target->tip_again.ns > now.ns)
             next = earlier(next, target->tip_again);
+        struct wall due = scheduler_environment_next(target);
+        if (due.ns > now.ns)
+            next = earlier(next, due);
         if (target->tip_run_again.ns > now.ns)
             next = earlier(next, target->tip_run_again);
         if (scheduler->options.read_tip != NULL)
@@ -539,7 +549,7 @@ bool scheduler_train_is_busy(const struct scheduler *scheduler) {
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
         const struct target_train *target =
             LIST_OF(link, struct target_train, link);
-        if (target->merge_handle != 0)
+        if (target->merge_handle != 0 || target->environment.handle != 0)
             return true;
         LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, at)
             if (LIST_OF(at, struct target_unit, link)->leaves)
@@ -560,6 +570,25 @@ bool scheduler_train_executes(const struct scheduler *scheduler) {
 
 /* ---- events and explanations --------------------------------------------- */
 
+/* Why a unit has left: what is or will be recorded of its last set. */
+static void add_left(struct scheduler *scheduler,
+                     const struct target_train *target, uint64_t num,
+                     struct text *out) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct target_unit *unit = target_unit_find(target, num);
+    const struct tracked_job *tracked = scheduler_job_get(scheduler, num);
+    struct job job;
+    text_adds(out, ", ");
+    if (tracked != NULL && tracked->killer == RETRY_OPERATOR)
+        text_adds(out, REASON_OPERATOR);
+    else if (tracked != NULL && tracked->killer == RETRY_ROLLBACK)
+        text_adds(out, REASON_ROLLBACK);
+    else if (unit != NULL && unit->leaves)
+        text_adds(out, unit->verdict.reason);
+    else if (store_job(scheduler->store, num, &arena, &job, NULL))
+        text_addspan(out, job.holds != 0 ? SPAN(REASON_HELD) : job.reason);
+}
+
 static void note_detail(struct scheduler *scheduler,
                         const struct target_train *target,
                         const struct train_note *note, struct text *out) {
@@ -575,6 +604,8 @@ static void note_detail(struct scheduler *scheduler,
     if (note->about != 0 &&
         store_job(scheduler->store, note->about, &arena, &about, NULL))
         text_addf(out, ", %.*s", (int)about.id.len, about.id.p);
+    if (note->kind == TRAIN_NOTE_LEFT)
+        add_left(scheduler, target, note->num, out);
 }
 
 void scheduler_train_notes(struct scheduler *scheduler) {
@@ -584,6 +615,7 @@ void scheduler_train_notes(struct scheduler *scheduler) {
         while (train_next_note(target->train, &note)) {
             CLEANUP(text_clear) struct text detail = TEXT_INIT;
             note_detail(scheduler, target, &note, &detail);
+            target->counts[note.kind]++;
             store_note(scheduler->batch, EVENT_TRAIN, note.num,
                        note.num == 0 ? target->name : SPAN(""),
                        span_of(train_note_word(note.kind)), text_span(&detail));
@@ -607,5 +639,6 @@ bool scheduler_train_why(struct scheduler *scheduler, const struct job *job,
         why_add_text(why, "train",
                      SPAN("may not be checked together with sets of other "
                           "accounts; waits until those ahead have landed"));
+    scheduler_environment_why(target, why);
     return true;
 }

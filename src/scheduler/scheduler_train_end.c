@@ -149,22 +149,18 @@ static void prune(struct scheduler *scheduler, struct target_train *target) {
                        wall_add_ms(scheduler->now, -kept_ms));
 }
 
-static void record(struct scheduler *scheduler, struct target_train *target,
-                   const struct target_unit *unit, struct span tree,
+static void record(struct scheduler *scheduler, const struct attempt *attempt,
                    bool passed) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    size_t count = 0;
-    if (target->target == NULL || !target_train_remembers(target))
+    struct target_train *target = attempt->train;
+    if (target->target == NULL || attempt->key[0] == '\0' ||
+        !target_train_remembers(target))
         return;
-    struct span *ids = scheduler_train_ids(scheduler, unit, &arena, &count);
-    check_result_add(
-        scheduler->batch,
-        &(struct check_result){.key = target_train_key(scheduler, target, tree,
-                                                       ids, count, &arena),
-                               .target = target->name,
-                               .tree = tree,
-                               .at = scheduler->now,
-                               .passed = passed});
+    check_result_add(scheduler->batch,
+                     &(struct check_result){.key = span_of(attempt->key),
+                                            .target = target->name,
+                                            .tree = span_of(attempt->tree),
+                                            .at = scheduler->now,
+                                            .passed = passed});
     prune(scheduler, target);
 }
 
@@ -198,7 +194,7 @@ static struct retry_verdict row_verdict(const struct attempt *attempt,
     static const char *const words[] = {[TRAIN_RUN_PASSED] = REASON_OK,
                                         [TRAIN_RUN_FAILED] = "check-failed",
                                         [TRAIN_RUN_TEMPORARY] = REASON_TEMP,
-                                        [TRAIN_RUN_STOPPED] = "stopped"};
+                                        [TRAIN_RUN_STOPPED] = REASON_STOPPED};
     bool passed = end == TRAIN_RUN_PASSED;
     struct retry_verdict verdict = retry_verdict_make(
         passed ? STATE_DONE : STATE_FAILED, words[end],
@@ -214,8 +210,6 @@ static struct retry_verdict row_verdict(const struct attempt *attempt,
 static void plan_run_end(struct scheduler *scheduler, struct attempt *attempt,
                          struct plan *plan) {
     struct target_train *target = attempt->train;
-    const struct target_unit *unit =
-        attempt->unit != 0 ? target_unit_find(target, attempt->unit) : NULL;
     enum train_run_end end = end_of_run(attempt);
     struct retry_verdict row = row_verdict(attempt, end);
     attempt->run_end = end;
@@ -234,8 +228,7 @@ static void plan_run_end(struct scheduler *scheduler, struct attempt *attempt,
     if (end != TRAIN_RUN_PASSED && end != TRAIN_RUN_FAILED)
         return;
     scheduler_train_usable(scheduler, target, TARGET_STEP_CHECK);
-    record(scheduler, target, unit, span_of(attempt->tree),
-           end == TRAIN_RUN_PASSED);
+    record(scheduler, attempt, end == TRAIN_RUN_PASSED);
 }
 
 /* Its checks may not run under any account: together with the code of others
@@ -366,8 +359,7 @@ static void plan_landed(struct scheduler *scheduler, struct attempt *attempt,
                                   .detail = span_of(own.detail)};
         plan->op = store_move(scheduler->batch, &move);
     }
-    record(scheduler, target, NULL,
-           target->land_units[target->land_count - 1].tree, true);
+    record(scheduler, attempt, true);
     scheduler_train_usable(scheduler, target, TARGET_STEP_LAND);
 }
 

@@ -147,10 +147,12 @@ static void on_train(struct scheduler *scheduler,
     struct target_train *target = target_train_find(scheduler, event->id);
     if (target == NULL)
         return;
-    if (span_is(event->reason, REASON_RECHECK))
+    if (span_is(event->reason, REASON_RECHECK)) {
         train_recheck(target->train);
-    else if (span_is(event->reason, REASON_FORGOTTEN))
+        target->environment.due = (struct wall){0};
+    } else if (span_is(event->reason, REASON_FORGOTTEN)) {
         train_checks_changed(target->train);
+    }
 }
 
 void scheduler_train_leave_event(struct scheduler *scheduler,

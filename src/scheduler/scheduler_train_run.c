@@ -319,6 +319,19 @@ static void take_below(struct target_train *target, struct attempt *attempt,
     attempt->below_count = count;
 }
 
+/* The result counts for the circumstances in which the run began. */
+static void note_key(struct scheduler *scheduler, struct target_train *target,
+                     struct attempt *attempt, const struct target_unit *unit) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    size_t count = 0;
+    if (!target_train_remembers(target))
+        return;
+    struct span *ids = scheduler_train_ids(scheduler, unit, &arena, &count);
+    struct span key = target_train_key(
+        scheduler, target, span_of(attempt->tree), ids, count, &arena);
+    snprintf(attempt->key, sizeof(attempt->key), "%.*s", (int)key.len, key.p);
+}
+
 bool scheduler_train_plan_run(struct scheduler *scheduler,
                               struct target_train *target,
                               const struct train_run *run) {
@@ -347,6 +360,7 @@ bool scheduler_train_plan_run(struct scheduler *scheduler,
     snprintf(attempt->tree, sizeof(attempt->tree), "%.*s", (int)run->tree.len,
              run->tree.p);
     attempt->lane = target_lane_take(target);
+    note_key(scheduler, target, attempt, run->num != 0 ? unit : NULL);
     take_below(target, attempt, run->num);
     unit->alone = false;
     if (run->num != 0)
@@ -478,6 +492,10 @@ static bool plan_landing(struct scheduler *scheduler,
     struct attempt *attempt = scheduler_attempt_new(scheduler, first, 0);
     unsigned op = 0;
     attempt->train = target;
+    snprintf(attempt->tree, sizeof(attempt->tree), "%.*s",
+             (int)target->land_units[target->land_count - 1].tree.len,
+             target->land_units[target->land_count - 1].tree.p);
+    note_key(scheduler, target, attempt, NULL);
     attempt->companions = mem_alloc(count * sizeof(*attempt->companions));
     attempt->landing = mem_alloc(count * sizeof(*attempt->landing));
     target->landing = attempt;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/scheduler_environment.h"
 #include "scheduler/scheduler_state.h"
 
 /* ---- trains -------------------------------------------------------------- */
@@ -37,6 +38,13 @@ static bool keys_differ(const struct target_train *target,
     return !span_equal(text_span(&old), text_span(&new));
 }
 
+void target_train_set_config(struct target_train *target) {
+    struct train_config config = target->target->train;
+    if (target->environment.state == ENVIRONMENT_FAILED)
+        config.volatile_check = true;
+    train_set_config(target->train, &config);
+}
+
 /* A train stays, even with one lane, while its process lives: sets are on it.
  */
 void target_trains_configure(struct scheduler *scheduler) {
@@ -47,8 +55,8 @@ void target_trains_configure(struct scheduler *scheduler) {
             continue;
         if (target == NULL)
             target = train_new_for(scheduler, of);
-        train_set_config(target->train, &of->train);
         target->target = of;
+        target_train_set_config(target);
     }
 }
 
@@ -61,6 +69,7 @@ void target_trains_note_changes(struct scheduler *scheduler,
             continue;
         if (keys_differ(target, of))
             train_checks_changed(target->train);
+        scheduler_environment_renew(target, of->environment);
         train_rebuild(target->train);
         target->tip_wanted = true;
         target->tip_again = (struct wall){0};
@@ -76,6 +85,8 @@ static void train_clear(struct target_train *target) {
             LIST_OF(target->waiting.next, struct target_waiting, link)->num);
     train_free(target->train);
     text_clear(&target->merge_said);
+    text_clear(&target->environment.said);
+    text_clear(&target->environment.fault);
     arena_clear(&target->names);
     arena_clear(&target->land_arena);
     free(target->steps);
@@ -232,6 +243,7 @@ struct span target_train_key(const struct scheduler *scheduler,
     struct train_key key = target->target->key;
     char sum[SCHEDULER_SUM_BYTES];
     key.tree = tree;
+    key.environment = span_of(target->environment.sum);
     key.remember = target->target->train.remember;
     key.ids = ids;
     key.id_count = id_count;
@@ -242,7 +254,9 @@ struct span target_train_key(const struct scheduler *scheduler,
 
 bool target_train_remembers(const struct target_train *target) {
     const struct train_config *config = &target->target->train;
-    return config->checks && config->remember != TRAIN_REMEMBER_OFF &&
+    return (target->target->environment.len == 0 ||
+            target->environment.state == ENVIRONMENT_KNOWN) &&
+           config->checks && config->remember != TRAIN_REMEMBER_OFF &&
            !config->volatile_check;
 }
 

@@ -51,6 +51,24 @@ struct target_waiting {
                           start; 0: none */
 };
 
+/* The output of the command `environment` of a target. */
+struct target_environment {
+    enum {
+        ENVIRONMENT_AWAITED, /* not known since the start, or the command is
+                                another one: nothing starts */
+        ENVIRONMENT_KNOWN,
+        ENVIRONMENT_FAILED /* no result is recorded or used again */
+    } state;
+    uint64_t handle; /* of its process; 0: none */
+    bool ended, stopped;
+    int result;
+    struct text said;
+    struct wall due;               /* when it runs next; 0: at once */
+    unsigned tries;                /* failures in a row */
+    char sum[SCHEDULER_SUM_BYTES]; /* of the last known output; "": none */
+    struct text fault;             /* why it failed */
+};
+
 struct target_train {
     struct list link;
     struct span name; /* in `names` */
@@ -89,7 +107,9 @@ struct target_train {
     struct wall tip_run_again; /* after an end that says nothing */
     bool waits_for_batch;      /* its next start needs an empty batch */
     struct wall prune_at;      /* when old results are removed next */
-    uint64_t lanes;            /* bits of those in use, for POINTSMAN_LANE */
+    struct target_environment environment;
+    uint64_t counts[TRAIN_NOTES]; /* of its events, since the start */
+    uint64_t lanes;               /* bits of those in use, for POINTSMAN_LANE */
 };
 
 struct scheduler;
@@ -99,6 +119,9 @@ struct target_train *target_train_find(const struct scheduler *scheduler,
 /* Creates the trains of the targets that have several lanes, and passes their
  * configuration on. */
 void target_trains_configure(struct scheduler *scheduler);
+/* The same for one train. While its environment command fails, no result is
+ * used again, as if a check were volatile. */
+void target_train_set_config(struct target_train *target);
 /* Call it before new options are taken: other checks make results void, and
  * candidates are rebuilt. */
 void target_trains_note_changes(struct scheduler *scheduler,
@@ -131,7 +154,7 @@ bool target_train_offer(struct scheduler *scheduler, const struct job *job);
 void target_train_copy_key(struct arena *arena, const struct train_key *key,
                            struct train_key *ret_key);
 /* The key of a result: of the tree for these sets; none: of the tip. In the
- * arena. */
+ * arena. Only if results are recorded. */
 struct span target_train_key(const struct scheduler *scheduler,
                              const struct target_train *target,
                              struct span tree, const struct span *ids,

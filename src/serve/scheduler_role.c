@@ -92,6 +92,7 @@ static void make_options(const struct role_host *host, struct arena *arena,
             .by_command = config->targets[i].command.count > 0,
             .train = train_of(&config->targets[i]),
             .key = key_of(&config->targets[i], arena),
+            .environment = config->targets[i].environment.text,
         };
     bool exec = role_is_here(host, &exec_role);
     bool queue = role_is_here(host, &queue_role);

@@ -28,7 +28,8 @@
  *                              the tip of the branch and its tree ("none" twice
  *                              if there is no branch), then the tree after each
  *                              step, up to the first that cannot be merged
- *     passed                   all checks of the tree
+ *     passed [SUM]             all checks of the tree; or the command
+ *                              `environment`, whose output has this SHA-256
  *     moved COMMIT             the branch is not where the landing expected it
  *     changed TEXT             a merge did not give the expected tree, or the
  *                              tree to be checked is not there

@@ -255,13 +255,11 @@ static int result_of(enum err_kind kind) {
                                  : GUARD_CANNOT;
 }
 
-static bool is_merge(const struct run_start *run) {
-    return run->train != NULL && run->train->task == RUN_TRAIN_MERGE;
-}
-
-/* Probes and merges only answer a question. */
+/* Others only answer a question. */
 static bool is_attempt(const struct run_start *run) {
-    return !run->probe && !is_merge(run);
+    return !run->probe &&
+           (run->train == NULL || run->train->task == RUN_TRAIN_CHECK ||
+            run->train->task == RUN_TRAIN_LAND);
 }
 
 /* A rollback needs no slot: it waits only for the ends of its own members. What

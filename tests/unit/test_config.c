@@ -412,11 +412,13 @@ static void a_merge_train_is_configured_by_its_target(void **state) {
     assert_read(&config, "[target \"m\"]\ngit = a.git\nlanes = 4\n"
                          "check.unit = make\ncheck.net = make net\n"
                          "remember = tree\nvolatile = net\n"
+                         "environment = cc --version\n"
                          "interrupt = EM, BF\nland-max = 8\n");
     const struct config_target *target = &config.targets[0];
     assert_int_equal(target->remember, 2);
     assert_int_equal(target->is_volatile.count, 1);
     assert_int_equal(target->land_max, 8);
+    assert_true(span_is(target->environment.text, "cc --version"));
     assert_int_equal(target->remember_for_s, 604800);
     assert_int_equal(config_target_interrupt(target),
                      1u << CLASS_EM | 1u << CLASS_BF);

@@ -18,6 +18,34 @@ static void eight_disjoint_sets_need_eight_runs(void **state) {
     story_end();
 }
 
+static unsigned count_in_log(const char *word) {
+    unsigned count = 0;
+
+    for (const char *at = text_string(&story.log);
+         (at = strstr(at, word)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void five_hundred_sets_need_as_many_runs(void **state) {
+    (void)state;
+    story_begin(8);
+    join_all(500);
+    for (unsigned ended = 0; ended < 500; ended++) {
+        go_on();
+        assert_int_equal(story.busy, ended < 493 ? 8 : 500 - ended);
+        passes(story.running[0]);
+        go_on();
+        if (story.landing_count > 0)
+            lands();
+        story.landing_count = 0;
+    }
+    assert_int_equal(count_in_log("run "), 500);
+    expect(text_string(&story.log)); /* nothing is left to do */
+    assert_false(train_has(story.train, 500));
+    story_end();
+}
+
 static void one_lane_checks_one_set_at_a_time(void **state) {
     (void)state;
     story_begin(1);
@@ -415,6 +443,7 @@ static void a_closed_target_starts_and_lands_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_disjoint_sets_need_eight_runs),
+        cmocka_unit_test(five_hundred_sets_need_as_many_runs),
         cmocka_unit_test(one_lane_checks_one_set_at_a_time),
         cmocka_unit_test(a_set_in_the_middle_fails_and_the_rest_is_rebuilt),
         cmocka_unit_test(

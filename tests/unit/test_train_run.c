@@ -166,6 +166,37 @@ static void a_recorded_pass_replaces_a_run(void **state) {
     story_end();
 }
 
+static void a_pass_that_was_reused_can_be_forgotten(void **state) {
+    (void)state;
+    story_begin(2);
+    story.records[2].passed = wall_from_s(900);
+    join_all(2);
+    expect("run 1 t.1");
+    assert_int_equal(state_of(2), TRAIN_PASSED);
+    train_forget_reused(story.train);
+    expect("run 2 t.1.2");
+    passes(2);
+    /* What was run in this stay stays. */
+    train_forget_reused(story.train);
+    passes(1);
+    expect("land 1 2");
+    story_end();
+}
+
+static void an_unknown_environment_lets_runs_go_on(void **state) {
+    (void)state;
+    story_begin(2);
+    join_all(1);
+    expect("run 1 t.1");
+    train_close(story.train, TRAIN_CLOSED_ENVIRONMENT);
+    joins(2, CLASS_DC);
+    passes(1);
+    expect("");
+    train_close(story.train, 0);
+    expect("land 1, run 2 t.1.2");
+    story_end();
+}
+
 static void a_recorded_failure_fails_no_set(void **state) {
     (void)state;
     story_begin(2);
@@ -447,6 +478,8 @@ int main(void) {
         cmocka_unit_test(without_retries_a_flaky_check_fails_its_set),
         cmocka_unit_test(a_repeated_pass_is_noted_as_flaky),
         cmocka_unit_test(a_recorded_pass_replaces_a_run),
+        cmocka_unit_test(a_pass_that_was_reused_can_be_forgotten),
+        cmocka_unit_test(an_unknown_environment_lets_runs_go_on),
         cmocka_unit_test(a_recorded_failure_fails_no_set),
         cmocka_unit_test(a_disputed_or_old_pass_is_run_again),
         cmocka_unit_test(volatile_checks_use_no_recorded_result),

@@ -226,6 +226,23 @@ static void a_lost_landing_is_made_again_on_the_new_tip(void **state) {
     story_end();
 }
 
+static void pushes_faster_than_checks_only_delay_a_set(void **state) {
+    (void)state;
+    story_begin(2);
+    join_all(1);
+    expect("run 1 t.1");
+    for (unsigned i = 0; i < 20; i++) {
+        const char *tree = arena_printf(&story.arena, "p%u", i);
+
+        pushed(tree);
+        expect(arena_printf(&story.arena, "stop 1, run 1 %s.1", tree));
+        assert_int_equal(position_of(1), 1);
+    }
+    passes(1);
+    expect("land 1");
+    story_end();
+}
+
 static void five_lost_landings_are_a_temporary_end(void **state) {
     (void)state;
     char tree[8], expected[32];
@@ -294,6 +311,7 @@ int main(void) {
         cmocka_unit_test(a_push_rebuilds_all_candidates),
         cmocka_unit_test(runs_whose_tree_stays_the_same_go_on),
         cmocka_unit_test(a_lost_landing_is_made_again_on_the_new_tip),
+        cmocka_unit_test(pushes_faster_than_checks_only_delay_a_set),
         cmocka_unit_test(five_lost_landings_are_a_temporary_end),
         cmocka_unit_test(a_landing_with_another_tree_is_checked_again),
         cmocka_unit_test(a_rolled_back_set_makes_the_tip_unproven),
