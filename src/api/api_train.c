@@ -1,8 +1,12 @@
-/* Merge trains: what the role that runs work knows of them, and the commands on
- * recorded results. */
+/* Merge trains: what the role that runs work knows of them, what the registry
+ * says about their past, and the commands on recorded results. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
+#include <string.h>
+
+#include "core/reason.h"
+#include "core/train.h"
 #include "base/base.h"
 #include "scheduler/check_result.h"
 
@@ -18,6 +22,151 @@ static bool need_target(struct api_call *call) {
     api_fail_status(call, 404, &err);
     return false;
 }
+
+/* ---- the past ------------------------------------------------------------ */
+
+enum { LANDINGS = 20, DAY_MS = 24 * 3600 * 1000 };
+
+struct past_landing {
+    struct wall at;
+    struct span id, detail;
+    unsigned attempts;
+};
+
+/* A walk over all sets, which the registry knows for ever. */
+struct past {
+    struct api_walk walk;
+    struct span target;
+    struct wall since; /* of the figures */
+    uint64_t landed, runs, reused, flaky;
+    int64_t stopped_ms;                     /* checks that were stopped */
+    struct past_landing landings[LANDINGS]; /* the newest first */
+    size_t landing_count;
+};
+
+static void past_add_landing(struct api_call *call, const struct job *job) {
+    struct past *past = call->state;
+    size_t at = past->landing_count;
+    while (at > 0 && past->landings[at - 1].at.ns <= job->since.ns)
+        at--;
+    if (at == LANDINGS)
+        return;
+    if (past->landing_count < LANDINGS)
+        past->landing_count++;
+    memmove(&past->landings[at + 1], &past->landings[at],
+            (past->landing_count - at - 1) * sizeof(past->landings[0]));
+    past->landings[at] = (struct past_landing){
+        job->since, arena_span(&call->arena, job->id),
+        arena_span(&call->arena, job->detail), job->attempt};
+}
+
+static bool past_add_events(struct api_call *call, const struct job *job,
+                            struct arena *arena, struct err *err) {
+    struct past *past = call->state;
+    struct store_event *events;
+    size_t count;
+    if (!store_events(call->api->options.store, 0, job->num, 0, arena, &events,
+                      &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind != EVENT_TRAIN || events[i].at.ns < past->since.ns)
+            continue;
+        past->runs +=
+            span_is(events[i].reason, train_note_word(TRAIN_NOTE_RUN));
+        past->reused +=
+            span_is(events[i].reason, train_note_word(TRAIN_NOTE_REUSED));
+        past->flaky +=
+            span_is(events[i].reason, train_note_word(TRAIN_NOTE_FLAKY));
+    }
+    return true;
+}
+
+static bool past_add_attempts(struct api_call *call, const struct job *job,
+                              struct arena *arena, struct err *err) {
+    struct past *past = call->state;
+    struct store_attempt *attempts;
+    size_t count;
+    if (!store_attempts(call->api->options.store, job->num, arena, &attempts,
+                        &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (span_is(attempts[i].reason, REASON_STOPPED) &&
+            attempts[i].started.ns != 0 &&
+            attempts[i].ended.ns >= past->since.ns)
+            past->stopped_ms +=
+                wall_ms_since(attempts[i].ended, attempts[i].started);
+    return true;
+}
+
+static bool past_add(struct api_call *call, const struct job *job,
+                     struct arena *arena, struct err *err) {
+    struct past *past = call->state;
+    bool waits = job->state == STATE_PENDING || job->state == STATE_EXECUTING;
+    bool is_new = job->since.ns >= past->since.ns;
+    if (!span_equal(job->target, past->target) || job_has(job, JOB_ROLLS_BACK))
+        return true;
+    if (job->state == STATE_DONE) {
+        past_add_landing(call, job);
+        past->landed += is_new;
+    }
+    return (!waits && !is_new) || (past_add_events(call, job, arena, err) &&
+                                   past_add_attempts(call, job, arena, err));
+}
+
+static void past_key(struct json *json, const char *key, int64_t value) {
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+static void past_landing_line(const struct past_landing *landing,
+                              struct text *out) {
+    char at[WALL_TEXT_BYTES];
+    struct json json;
+    json_open(&json, out);
+    json_object(&json);
+    json_key(&json, "kind");
+    json_string(&json, "landing");
+    json_key(&json, "at");
+    json_string(&json, wall_format(landing->at, at));
+    json_key(&json, "id");
+    json_span(&json, landing->id);
+    past_key(&json, "attempts", landing->attempts);
+    json_key(&json, "detail");
+    json_span(&json, landing->detail);
+    json_end(&json);
+    text_addc(out, '\n');
+}
+
+static void past_print(struct api_call *call) {
+    const struct past *past = call->state;
+    struct json json;
+    for (size_t i = 0; i < past->landing_count; i++)
+        past_landing_line(&past->landings[i], &call->out);
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "kind");
+    json_string(&json, "day");
+    past_key(&json, "landed", (int64_t)past->landed);
+    past_key(&json, "runs", (int64_t)past->runs);
+    past_key(&json, "reused", (int64_t)past->reused);
+    past_key(&json, "flaky", (int64_t)past->flaky);
+    past_key(&json, "stopped_ms", past->stopped_ms);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
+/* The last landings, and the figures of the last 24 hours. */
+static void past_walk(struct api_call *call) {
+    struct past *past = arena_alloc(&call->arena, sizeof(*past));
+    past->walk = (struct api_walk){.list = {.kinds = job_kinds_with(JOB_LANDS)},
+                                   .visit = past_add,
+                                   .last = past_print};
+    past->target = call->params[0];
+    past->since = wall_add_ms(api_now(call), -DAY_MS);
+    api_walk(call, &past->walk);
+}
+
+/* ---- requests ------------------------------------------------------------ */
 
 void api_train(struct api_call *call) {
     static const char *const keys[] = {NULL};
@@ -42,7 +191,10 @@ void api_train(struct api_call *call) {
         return;
     }
     api_reply(call, 200, api_lines);
-    api_end(call);
+    if (call->params[0].len > 0)
+        past_walk(call);
+    else
+        api_end(call);
 }
 
 static void on_written(void *ctx, struct store_batch *batch, bool ok,

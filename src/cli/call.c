@@ -209,7 +209,13 @@ static bool take_command(struct call *call, int argc, char **argv, int *at,
             second == NULL ? NULL
                            : arena_printf(&call->arena, "%s %s", first, second);
         call->command = both == NULL ? NULL : command_find(call->table, both);
+        /* A command of one word may begin others: "train", "train recheck". */
         if (call->command == NULL) {
+            call->command = command_find(call->table, first);
+            if (call->command != NULL) {
+                *at += 1;
+                return true;
+            }
             if (second != NULL &&
                 (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0)) {
                 call->command = command_find(call->table, "help");

@@ -479,6 +479,37 @@ static bool find_targets(struct call *call, struct base *base, bool as_json) {
     return well;
 }
 
+/* Only a running server knows what its environment commands print. */
+static bool find_environments(struct call *call, bool as_json) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct client *client = NULL;
+    struct err err = {0};
+    bool well = true;
+
+    if (!call_client(call, &client, &err))
+        return true;
+    bool ok = client_get(client, &reply, &err, "/api/v1/trains");
+    client_close(client);
+    struct span rest = text_span(&reply), line;
+    while (ok && span_cut(&rest, '\n', &line)) {
+        const char *state = call_line_text(line, "environment", &call->arena);
+        bool failed = strcmp(state, "failed") == 0;
+        if (!failed && strcmp(state, "known") != 0)
+            continue;
+        finding(as_json, "environment", !failed,
+                call_line_printable(line, "target", &call->arena),
+                failed ? arena_printf(&call->arena,
+                                      "no result of its checks is used again: "
+                                      "%s",
+                                      call_line_printable(line,
+                                                          "environment_detail",
+                                                          &call->arena))
+                       : "what its checks depend on is known");
+        well &= !failed;
+    }
+    return well;
+}
+
 int cmd_doctor(struct call *call) {
     bool json = call_has(call, "json"), well = true;
     struct base *base = NULL;
@@ -503,6 +534,7 @@ int cmd_doctor(struct call *call) {
     well &= find_signatures(call, base, json);
     well &= find_targets(call, base, json);
     base_close(base);
+    well &= find_environments(call, json);
     if (!well)
         console_note("pointsman: the base has problems, see above");
     return console_finish(well ? 0 : 1);

@@ -65,6 +65,13 @@ static bool begins_pair(const struct command_table *table, size_t index,
     return true;
 }
 
+static bool is_command(const struct command_table *table, struct span name) {
+    for (size_t i = 0; i < table->command_count; i++)
+        if (span_is(name, table->commands[i].name))
+            return true;
+    return false;
+}
+
 static void bash(const struct command_table *table, struct text *out) {
     struct span first;
 
@@ -158,7 +165,7 @@ static void zsh_words(const struct command_table *table, struct text *out) {
         if (strchr(table->commands[i].name, ' ') == NULL)
             add_described(out, span_of(table->commands[i].name),
                           table->commands[i].line);
-        else if (begins_pair(table, i, &first))
+        else if (begins_pair(table, i, &first) && !is_command(table, first))
             add_described(out, first, "...");
     }
     text_adds(out, "    )\n"

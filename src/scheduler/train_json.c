@@ -4,6 +4,8 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/target_train.h"
 
+enum { ATTEMPTS_MAX = 20 };
+
 static const char *proof_word(enum train_proof proof) {
     static const char *const words[] = {[TRAIN_TIP_UNKNOWN] = "unknown",
                                         [TRAIN_TIP_UNPROVEN] = "unproven",
@@ -32,6 +34,19 @@ static void add_time(struct json *json, const char *key, struct wall at) {
     json_string(json, wall_format(at, text));
 }
 
+static void add_environment(const struct target_train *target,
+                            struct json *json) {
+    static const char *const words[] = {[ENVIRONMENT_AWAITED] = "awaited",
+                                        [ENVIRONMENT_KNOWN] = "known",
+                                        [ENVIRONMENT_FAILED] = "failed"};
+    const struct target_environment *environment = &target->environment;
+    if (target->target == NULL || target->target->environment.len == 0)
+        return;
+    json_key(json, "environment");
+    json_string(json, words[environment->state]);
+    add_text(json, "environment_detail", text_span(&environment->fault));
+}
+
 static void train_line(struct scheduler *scheduler,
                        const struct target_train *target, struct text *out) {
     struct train_overview overview;
@@ -39,6 +54,8 @@ static void train_line(struct scheduler *scheduler,
     train_overview(target->train, &overview);
     json_open(&json, out);
     json_object(&json);
+    json_key(&json, "kind");
+    json_string(&json, "train");
     json_key(&json, "target");
     json_span(&json, target->name);
     add_text(&json, "tip", overview.commit);
@@ -56,6 +73,7 @@ static void train_line(struct scheduler *scheduler,
     add_number(&json, "pass_ppm", overview.q_ppm);
     json_key(&json, "landing");
     json_bool(&json, overview.landing);
+    add_environment(target, &json);
     json_end(&json);
     text_addc(out, '\n');
 }
@@ -73,12 +91,40 @@ static void add_names(const struct target_train *target,
     json_end(json);
 }
 
-static void unit_line(const struct target_train *target,
+/* Its checks and landings so far, and how they ended. */
+static void add_attempts(struct scheduler *scheduler,
+                         const struct train_place *place, struct arena *arena,
+                         struct json *json) {
+    struct store_attempt *rows;
+    size_t count;
+    struct err err;
+    if (!store_attempts(scheduler->store, place->num, arena, &rows, &count,
+                        &err))
+        return;
+    json_key(json, "attempts");
+    json_array(json);
+    for (size_t i = count > ATTEMPTS_MAX ? count - ATTEMPTS_MAX : 0; i < count;
+         i++) {
+        json_object(json);
+        add_number(json, "attempt", rows[i].attempt);
+        add_text(json, "reason", rows[i].reason);
+        if (rows[i].ended.ns != 0 && rows[i].started.ns != 0)
+            add_number(json, "ms",
+                       wall_ms_since(rows[i].ended, rows[i].started));
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void unit_line(struct scheduler *scheduler,
+                      const struct target_train *target,
                       const struct train_place *place, struct arena *arena,
                       struct text *out) {
     struct json json;
     json_open(&json, out);
     json_object(&json);
+    json_key(&json, "kind");
+    json_string(&json, "unit");
     add_number(&json, "position", (int64_t)place->position);
     json_key(&json, "id");
     json_span(&json, place->id);
@@ -89,11 +135,15 @@ static void unit_line(const struct target_train *target,
     add_names(target, place, arena, &json);
     add_text(&json, "tree", place->tree);
     add_number(&json, "runs", place->runs);
+    add_attempts(scheduler, place, arena, &json);
     json_key(&json, "reused");
     json_bool(&json, place->reused);
     json_key(&json, "stale");
     json_bool(&json, place->stale);
     add_time(&json, "begun", place->begun);
+    if (place->begun.ns != 0)
+        add_number(&json, "elapsed_ms",
+                   wall_ms_since(scheduler->now, place->begun));
     if (place->expected_ms > 0)
         add_number(&json, "expected_ms", place->expected_ms);
     add_text(&json, "reason", place->reason);
@@ -116,7 +166,7 @@ bool train_json(struct scheduler *scheduler, struct span name,
         train_line(scheduler, target, out);
         for (size_t at = 1; train_place(target->train, at, &arena, &place);
              at++)
-            unit_line(target, &place, &arena, out);
+            unit_line(scheduler, target, &place, &arena, out);
     }
     return found;
 }

@@ -1,5 +1,5 @@
 /* Merge trains as JSON, one object per line: the train of a target, then its
- * units in order. */
+ * units in order. The member `kind` tells them apart. */
 #ifndef POINTSMAN_SCHEDULER_TRAIN_JSON_H
 #define POINTSMAN_SCHEDULER_TRAIN_JSON_H
 

@@ -13,6 +13,7 @@
 #include "changes/prune.h"
 #include "landing/branch_tip.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/train_metrics.h"
 #include "worker/worker.h"
 
 enum { PRUNE_EVERY_MS = 3600 * 1000 };
@@ -195,6 +196,7 @@ static void engine_metrics(const void *self, struct text *out) {
     const struct scheduler_engine *engine = self;
     text_addf(out, "# TYPE pointsman_running gauge\npointsman_running %u\n",
               scheduler_running(engine->scheduler));
+    train_metrics_format(engine->scheduler, out);
 }
 
 /* Nothing calls the engine after it is closed. */
