@@ -4,88 +4,8 @@
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# make_train LANES [LINE]...: a base whose check fails for a tree with a file of
-# the text "bad", and records what it ran on in `runs`. While the FIFO gate.ID
-# exists, the check of ID waits.
-make_train() {
-    make_base 'concurrency = 8'
-    train_lanes=$1
-    shift
-    {
-        printf '[target "main"]\nlanes = %s\n' "$train_lanes"
-        printf "check.unit = sh '%s'\n" "$here/unit.sh"
-        [ $# -eq 0 ] || printf '%s\n' "$@"
-    } >base/conf.d/target.conf
-    : >runs
-    cat >digest.sh <<'EOF'
-find . -type f | sort | xargs sha256sum | sha256sum | cut -c 1-20
-EOF
-    cat >unit.sh <<EOF
-echo "\$POINTSMAN_CSID \$(sh '$here/digest.sh') \$POINTSMAN_LANE" >>'$here/runs'
-gate='$here/gate.'\$POINTSMAN_CSID
-if [ -p "\$gate" ]; then
-    read -r word <"\$gate" || :
-fi
-! grep -rqx bad .
-EOF
-}
-
-# submit ID CLASS TEXT [META LINE]...: a set with a file of its own
-submit() {
-    submit_id=$1 submit_class=$2 submit_text=$3
-    shift 3
-    make_set "$submit_id" "$submit_class" "file.$submit_id" "$submit_text" "$@"
-    pointsman change submit "$made"
-}
-
-# gate ID...: the checks of these sets wait
-gate() {
-    for gate_id in "$@"; do
-        mkfifo "gate.$gate_id"
-    done
-}
-
-# running ID...: their checks have begun
-running() {
-    for running_id in "$@"; do
-        await '"id":"'"$running_id"'".*"reason":"run"'
-    done
-}
-
-# open_gate ID...: the checks of these sets go on; later ones do not wait. A
-# check that waits may have been stopped, so opening must not wait for it.
-open_gate() {
-    for gate_id in "$@"; do
-        mv "gate.$gate_id" "open.$gate_id"
-        echo go 1<>"open.$gate_id"
-    done
-}
-
-runs_of() {
-    grep -c "^$1 " runs || :
-}
-
-# Every commit of a set, except those of rollbacks, has a tree that a check has
-# seen.
-landed_as_checked() {
-    for commit in $(git -C project.git rev-list --grep '^CS-Id:' main); do
-        ! git -C project.git log -1 --format=%B "$commit" |
-            grep -q '^Reverts-CS:' || continue
-        rm -rf out.tree
-        mkdir out.tree
-        git -C project.git archive "$commit" | tar -C out.tree -xf -
-        seen=$(cd out.tree && sh ../digest.sh)
-        says " $seen " runs
-    done
-}
-
-all_landed() {
-    for id in "$@"; do
-        in_one_place "$id" D
-        same "commits of $id" "$(times_landed "$id")" 1
-    done
-    landed_as_checked
-}
+# shellcheck source=tests/support/train.sh
+. "$(dirname "$0")/../support/train.sh"
 
 # ---- without failures ----------------------------------------------------------
 
@@ -116,8 +36,7 @@ without_checks() {
         in_one_place $id D
         same "commits of $id" "$(times_landed $id)" 1
     done
-    moves=$(git -C project.git reflog main --format=%gs | grep -c ': land')
-    [ "$moves" -lt 12 ] || wrong "$moves moves for 12 sets"
+    [ "$(moves)" -lt 12 ] || wrong "$(moves) moves for 12 sets"
 }
 scenario 'without checks, several sets land with one move of the branch' \
     without_checks
@@ -131,7 +50,7 @@ slow_head() {
     for id in a b c d; do
         submit $id DC $id
     done
-    await '"id":"d".*"reason":"passed"'
+    passed d
     same 'branch' "$(git -C project.git rev-list --count main)" 1
     open_gate a
     ends 0 within pointsman wait a b c d
@@ -139,7 +58,7 @@ slow_head() {
     expect_exit "$daemon" 0
     all_landed a b c d
     same runs "$(wc -l <runs)" 4
-    same moves "$(git -C project.git reflog main --format=%gs | grep -c ': land')" 1
+    same moves "$(moves)" 1
 }
 scenario 'sets that passed behind a slow one land with it in one move' slow_head
 
@@ -152,10 +71,8 @@ the_third_waits() {
         submit $id DC $id
     done
     running a b
-    within sh -c 'until pointsman why c >why.said && grep -q "no lane" why.said
-        do :; done'
-    says 'position 3 of 3 on the train of main, on top of a and b' why.said
-    says 'no lane: main uses 2 of 2 (a b)' why.said
+    why_says c 'position 3 of 3 on the train of main, on top of a and b'
+    why_says c 'no lane: main uses 2 of 2 (a b)'
     pointsman why --json c | jq -e 'select(.kind == "train")'
     open_gate a b
     ends 0 within pointsman wait a b c
@@ -213,9 +130,8 @@ broken_branch() {
     submit a DC a
     submit b DC b
     await '"kind":"train".*"reason":"broken"'
-    pointsman why a >why.said
-    says 'main is broken: its tip ' why.said
-    pointsman train show main >train.said
+    why_says a 'main is broken: its tip '
+    pointsman train main >train.said
     says ', broken' train.said
     git -C clone rm -q broken
     git -C clone commit -q -m repairs
@@ -288,11 +204,11 @@ hold_in_the_middle() {
     done
     running a b c
     pointsman hold b
-    await '"id":"b".*"reason":"held"'
-    in_one_place b P
+    await '"id":"b".*"from":"executing".*"reason":"held"'
+    state_is b pending
     open_gate a c
     ends 0 within pointsman wait a c
-    all_landed a c
+    landed a c
     open_gate b
     pointsman release b
     ends 0 within pointsman wait b
@@ -313,7 +229,7 @@ cancel_the_head() {
     running a b
     pointsman cancel a
     ends 143 within pointsman wait a
-    in_one_place a T
+    state_is a terminated
     open_gate b
     ends 0 within pointsman wait b
     kill "$daemon"
@@ -380,19 +296,20 @@ rollback_while_running() {
     make_train 4
     submit a DC a
     within pointsman daemon all --until-idle
-    gate b c
+    gate b c d e
     begin pointsman daemon all
     daemon=$begun
-    submit b DC b
-    submit c DC c
-    running b c
+    for id in b c d e; do
+        submit $id DC $id
+    done
+    running b c d e
     pointsman rollback a
     await '"kind":"rolled-back"'
-    open_gate b c
-    ends 0 within pointsman wait b c
+    open_gate b c d e
+    ends 0 within pointsman wait b c d e
     kill "$daemon"
     expect_exit "$daemon" 0
-    all_landed b c
+    all_landed b c d e
     same 'file of a' "$(git -C project.git ls-tree --name-only main file.a)" ''
 }
 scenario 'a landed set is rolled back while others are checked' \
@@ -440,24 +357,48 @@ killed() {
 }
 scenario 'after kill -9 a check that had passed is not repeated' killed
 
+metrics() {
+    python3 -c 'import socket, sys
+line = socket.socket(socket.AF_UNIX)
+line.connect("base/ctrl/sock")
+line.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+sys.stdout.write(line.makefile().read())'
+}
+
 remembered() {
     make_train 2
     gate a
     serve_begin
     submit a DC a
     submit b DC b
-    await '"id":"b".*"reason":"passed"'
-    pointsman train show >train.said
-    grep -E '^ +1  a .* running' train.said
-    grep -E '^ +2  b .* passed' train.said
-    pointsman train show --json main | jq -e 'select(.id == "b").on_top_of == ["a"]'
-    pointsman why b >why.said
-    says 'position 2 of 2 on the train of main, on top of a' why.said
-    says 'passed on top of a; lands when a has landed' why.said
+    passed b
+    pointsman train >train.said
+    grep -E '^ +1  a .* running  on top of the tip, for [0-9:]+' train.said
+    grep -E '^ +2  b .* passed   on top of a; attempts: ok' train.said
+    same 'what b is on top of' "$(pointsman train --json main |
+        jq -c 'select(.id == "b").on_top_of')" '["a"]'
+    why_says b 'position 2 of 2 on the train of main, on top of a'
+    why_says b 'passed on top of a; lands when a has landed'
     pointsman train forget main
     await '"kind":"train".*"reason":"forgotten"'
     open_gate a
     ends 0 within pointsman wait a b
+    pointsman train main >train.said
+    says '0 sets or groups; 0 of 2 lanes, 0 of 8 slots in use' train.said
+    same 'last landings' "$(grep -c ' landed, [0-9] attempts' train.said)" 2
+    metrics >metrics.said
+    says 'pointsman_train_lanes{target="main"} 2' metrics.said
+    says 'pointsman_train_tip_proven{target="main"} 1' metrics.said
+    says 'pointsman_train_events_total{target="main",event="landing"} 2' \
+        metrics.said
+    says 'last 24 hours: 2 landed, 4 checks (0 flaky), 0 results used' train.said
+    serve_end
+    # The server has forgotten it; the registry has not.
+    serve_begin
+    pointsman train --json main >train.json
+    same landings "$(jq -r 'select(.kind == "landing").id' train.json |
+        sort | tr '\n' ' ')" 'a b '
+    same checks "$(jq 'select(.kind == "day").runs' train.json)" 4
     serve_end
     all_landed a b
     same 'runs of b' "$(runs_of b)" 2
