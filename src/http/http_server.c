@@ -227,12 +227,14 @@ static void on_connection(void *ctx, struct MHD_Connection *connection,
 }
 
 static enum MHD_Result refuse_method(struct MHD_Connection *connection) {
-    static char text[] =
-        "{\"type\":\"/errors/usage\",\"title\":\"usage error\","
-        "\"status\":405,\"detail\":\"only GET, POST and PUT are supported\","
-        "\"kind\":\"usage\"}\n";
+    CLEANUP(text_clear) struct text body = TEXT_INIT;
+    struct err err;
+
+    err_set(&err, ERR_USAGE, "only GET, POST and PUT are supported");
+    api_problem_format(MHD_HTTP_METHOD_NOT_ALLOWED, err_meaning(err.kind), &err,
+                       &body);
     struct MHD_Response *response = mhd.create_response_from_buffer(
-        sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+        body.len, body.p, MHD_RESPMEM_MUST_COPY);
 
     if (response == NULL)
         return MHD_NO;
