@@ -1,34 +1,12 @@
 #!/bin/sh
 # roles.sh PROGRAM: a base that several accounts share. The accounts exist only
 # in the mount namespace of this script.
-if [ -z "${ROLES_APART:-}" ]; then
-    if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
-        echo '1..0 # SKIP only root can make accounts in a mount namespace'
-        exit 0
-    fi
-    export ROLES_APART=1
-    exec unshare -m --propagation private sh "$0" "$@"
-fi
-# shellcheck source=tests/support/scenario.sh
-. "$(dirname "$0")/../support/scenario.sh"
+# shellcheck source=tests/support/accounts.sh
+. "$(dirname "$0")/../support/accounts.sh"
 
-# Others must reach the program and the base.
-chmod 711 "$top"
-rm "$top/bin/pointsman" && cp "$program" "$top/bin/pointsman"
-{
-    cat /etc/passwd
-    for account in owner:70001 ada:70002 olga:70003 alice:70004 bob:70005 \
-        vic:70006 eve:70007; do
-        echo "${account%:*}:x:${account#*:}:${account#*:}::/:/bin/sh"
-    done
-} >"$top/passwd"
-{
-    cat /etc/group
-    echo 'dev:x:70100:owner,alice,bob'
-} >"$top/group"
-chmod 644 "$top/passwd" "$top/group"
-mount --bind "$top/passwd" /etc/passwd && mount --bind "$top/group" /etc/group ||
-    exit 1
+make_accounts owner:70001 ada:70002 olga:70003 alice:70004 bob:70005 vic:70006 \
+    eve:70007 || exit 1
+add_lines /etc/group 'dev:x:70100:owner,alice,bob' || exit 1
 
 # as ACCOUNT COMMAND...: runs the command as that account
 as() {

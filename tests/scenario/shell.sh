@@ -2,30 +2,11 @@
 # shell.sh PROGRAM: `pointsman shell`, the forced command of ssh keys, as sshd
 # starts it. The accounts exist only in the mount namespace of this script;
 # gate.sh does the same through a real sshd.
-if [ -z "${SHELL_APART:-}" ]; then
-    if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
-        echo '1..0 # SKIP only root can make accounts in a mount namespace'
-        exit 0
-    fi
-    export SHELL_APART=1
-    exec unshare -m --propagation private sh "$0" "$@"
-fi
-# shellcheck source=tests/support/scenario.sh
-. "$(dirname "$0")/../support/scenario.sh"
+# shellcheck source=tests/support/accounts.sh
+. "$(dirname "$0")/../support/accounts.sh"
 
-chmod 711 "$top"
-rm "$top/bin/pointsman" && cp "$program" "$top/bin/pointsman"
 mkdir "$top/home"
-{
-    cat /etc/passwd
-    for account in owner:70001 gate:70002 bob:70003 eve:70004; do
-        home=/
-        [ "${account%:*}" != gate ] || home=$top/home
-        echo "${account%:*}:x:${account#*:}:${account#*:}::$home:/bin/sh"
-    done
-} >"$top/passwd"
-chmod 644 "$top/passwd"
-mount --bind "$top/passwd" /etc/passwd || exit 1
+make_accounts owner:70001 "gate:70002:$top/home" bob:70003 eve:70004 || exit 1
 
 # as ACCOUNT COMMAND...: runs the command as that account
 as() {
