@@ -1,15 +1,16 @@
 """Random histories of the whole program, compared with an independent replay;
 TAP.
 
-    python3 histories.py POINTSMAN [FIRST LAST]
+    python3 histories.py POINTSMAN FAULTY [FIRST LAST]
 
 Each seed from FIRST to LAST is a history: a real server, git repositories and
 files; sets, groups, stacks, approvals, holds, cancellations, strangers who push
 (some with force), repositories that disappear for a while, rollbacks of
-rollbacks, and SIGKILL to all processes or to one of them at random moments. In
-the end everything that can happen has happened, and
-tests/support/history_judge.py judges what is left. SEED=N repeats one history,
-KEEP=DIR keeps the directory of each that fails.
+rollbacks, and SIGKILL to all processes or to one of them. The moment of a kill is
+a number of events that the server records, or of system calls that its
+processes make (tests/support/faulty.c). In the end everything that can happen
+has happened, and tests/support/history_judge.py judges what is left. SEED=N
+repeats one history, KEEP=DIR keeps the directory of each that fails.
 """
 import ctypes
 import hashlib
@@ -19,6 +20,7 @@ import os
 import pathlib
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -30,14 +32,16 @@ import traceback
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from history_judge import (LEFT, POISON, RIGHT, Broken, BranchJudge,
-                           Repository, waits_rightly)
+                           Repository, verdict, waits_rightly)
 
-PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+PROGRAM, FAULTY = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
 SETS = 15
 TIMEOUT_S = 600
 AGAIN = {69, 75, 111}  # the server is starting or has just been killed
 LETTERS = {"queued": "Q", "staged": "S", "pending": "P", "executing": "X",
            "done": "D", "failed": "F", "terminated": "T", "abandoned": "A"}
+ENDED = {"done", "failed", "terminated", "abandoned"}
+CAME = 137             # the exit status of faulty after its fault
 SUBREAPER = 36         # PR_SET_CHILD_SUBREAPER
 FILES = ["f0", "f1", "f2", "f3", "d/e", "sec/s"]
 
@@ -86,6 +90,8 @@ class History:
         self.unclear_rollbacks = False
         self.away = None      # a function that ends the absence of a target
         self.server = None
+        self.seq = 0          # of the last event that was read
+        self.asked_again = False
         self.number = 0
         self.checks = {}      # (check, digest) -> verdicts
         self.force = self.random.random() < 0.2
@@ -162,12 +168,33 @@ exit $v
         self.said.append(f"{time.monotonic() - self.began:.1f} {text}")
 
     def start(self):
-        self.note("serve")
+        words = [PROGRAM, "serve"]
+        if self.random.random() < 0.3:
+            words = [FAULTY, *self.fault(), "--", *words]
+        self.note(" ".join(words))
         with open(self.dir / "serve.log", "w") as log:
-            self.server = subprocess.Popen([PROGRAM, "serve"], env=self.env(),
+            self.server = subprocess.Popen(words, env=self.env(),
                                            cwd=self.dir, stderr=log,
                                            stdout=log,
                                            stdin=subprocess.DEVNULL)
+
+    def fault(self):
+        """SIGKILL at a random system call of the program or of git, to the
+        process that makes it or to all."""
+        way = self.random.choice(["one", "all"])
+        # Not to a part of a check, which would then be wrong.
+        words = [" serve", " guard", " land", "git "]
+        return ["--kill", way, "--at",
+                str(int(10 ** self.random.uniform(0, 3))), "--only",
+                self.random.choice(words)]
+
+    def server_pid(self):
+        """The process of the server; below faulty if it is traced."""
+        if self.server.args[0] != FAULTY:
+            return self.server.pid
+        pids = [pid for pid, (parent, _) in self.processes().items()
+                if parent == self.server.pid]
+        return min(pids, default=None)
 
     def stop(self):
         """Stops the server as an operator does."""
@@ -176,27 +203,39 @@ exit $v
         self.note("stop")
         log, end = self.dir / "serve.log", time.monotonic() + TIMEOUT_S
         while " serving " not in log.read_text():
-            if self.server.poll() is not None or time.monotonic() > end:
+            code = self.server.poll()
+            if code == CAME:
+                break
+            if code is not None or time.monotonic() > end:
                 raise Broken(f"serve does not serve: {log.read_text()}")
-        self.server.send_signal(signal.SIGTERM)
-        if self.server.wait(TIMEOUT_S) != 0 and \
+        pid = self.server_pid()
+        if pid is not None:
+            self.kill(pid, signal.SIGTERM)
+        if self.server.wait(TIMEOUT_S) not in (0, CAME) and \
                 "the supervisor died" not in log.read_text():
             raise Broken(f"serve ended with {self.server.returncode}")
         self.server = None
 
     @staticmethod
+    def kill(pid, number=signal.SIGKILL):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+    @staticmethod
     def processes():
-        """All processes below this one: {pid: its command line}. Orphans
-        come to this process."""
+        """All processes below this one: {pid: (parent, command line)}.
+        Orphans come to this process."""
         parents = {}
-        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        for name in filter(str.isdigit, os.listdir("/proc")):
             try:
-                text = stat.read_text()
+                text = pathlib.Path(f"/proc/{name}/stat").read_text()
             except OSError:
                 continue
             state, parent = text.rpartition(")")[2].split()[:2]
             if state not in "ZX":
-                parents[int(stat.parent.name)] = int(parent)
+                parents[int(name)] = int(parent)
         ours = {os.getpid()}
         while True:
             more = {pid for pid, parent in parents.items()
@@ -208,7 +247,8 @@ exit $v
         for pid in ours - {os.getpid()}:
             try:
                 words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                found[pid] = words.replace(b"\0", b" ").decode()
+                found[pid] = (parents[pid],
+                              words.replace(b"\0", b" ").decode())
             except OSError:
                 pass
         return found
@@ -220,10 +260,7 @@ exit $v
             found = list(self.processes())
             self.random.shuffle(found)
             for pid in found:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                self.kill(pid)
             self.reap()
             if not found:
                 break
@@ -240,49 +277,79 @@ exit $v
             pass
 
     def kill_one(self):
-        """SIGKILL to one process of the program, or to one git. What kills a
-        check is its verdict."""
-        found = {pid: line for pid, line in self.processes().items()
+        """SIGKILL to one process of the program, to one git or to a check.
+        A part of a check is left alone, because the check would then be
+        wrong."""
+        processes = self.processes()
+        found = {pid: line for pid, (parent, line) in processes.items()
                  if line.split(" ")[0].rpartition("/")[2] in
-                 ("pointsman", "git")}
+                 ("pointsman", "git") or
+                 "/check " in line and " land" in processes.get(parent,
+                                                                (0, ""))[1]}
         if not found:
             return
-        words = self.random.choice([" serve", " guard", " land", "git ", ""])
+        words = self.random.choice([" serve", " guard", " land", "git ",
+                                    "/check ", ""])
         able = [pid for pid, line in found.items() if words in line] or \
             list(found)
         pid = self.random.choice(able)
         self.note(f"kill {found[pid]}")
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        if self.server is not None and pid == self.server.pid:
+        ours = self.server is not None and pid == self.server_pid()
+        self.kill(pid)
+        if ours:
             self.server.wait()
             self.server = None
 
-    def moment(self, longest_s):
-        """Lets the program run on for a while, so that what comes next
-        happens at a random moment."""
-        time.sleep(self.random.uniform(0, longest_s))
+    def run_on(self, count):
+        """Lets the server run until it has recorded this number of events.
+        Commands that are submitted one after another cause them in any
+        case."""
+        self.note(f"{count} events")
+        follower = subprocess.Popen(
+            [PROGRAM, "events", "-f", "--json", "--after", str(self.seq)],
+            env=self.env(), cwd=self.dir, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + TIMEOUT_S
+        begun, ended, seen, rest = None, True, 0, b""
+        while seen < count and self.server.poll() is None:
+            if ended:
+                name, ended = self.submit_command(), False
+                begun = begun or name
+            if time.monotonic() > end:
+                raise Broken(f"{name} does not run")
+            if not select.select([follower.stdout], [], [], 1)[0]:
+                continue
+            piece = os.read(follower.stdout.fileno(), 65536)
+            if not piece:
+                break
+            *lines, rest = (rest + piece).split(b"\n")
+            for event in map(json.loads, lines):
+                self.seq = int(event["seq"])
+                seen += seen > 0 or event.get("id") == begun
+                ended = ended or (event.get("id") == name and
+                                  event.get("to") in ENDED)
+        follower.kill()
+        follower.communicate()
 
     def env(self):
         return {**ENV, "POINTSMAN_BASE": str(self.base)}
 
     def call(self, *words, killed=False):
-        """Runs the program; None if it was killed."""
-        child = subprocess.Popen([PROGRAM, *words], env=self.env(),
+        """Runs the program; None if it was killed, with all processes, at one
+        of its system calls."""
+        fault = [FAULTY, "--kill", "one", "--at",
+                 str(self.random.randint(1, 20)), "--"] if killed else []
+        child = subprocess.Popen([*fault, PROGRAM, *words], env=self.env(),
                                  cwd=self.dir, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True)
-        if killed:
-            self.moment(0.1)
-            self.kill_all()
         try:
             out, err = child.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             child.kill()
             raise Broken(f"{words} did not end")
         if killed:
+            self.kill_all()
             return None
         return child.returncode, out, err
 
@@ -294,11 +361,16 @@ exit $v
         return out
 
     def answer(self, *words):
+        """Runs the program until it has an answer. `asked_again`: the server
+        died meanwhile, perhaps after it had done what was asked."""
         end = time.monotonic() + TIMEOUT_S
+        self.asked_again = False
         while True:
             got = self.call("-q", *words)
             if got[0] not in AGAIN:
                 return got
+            self.asked_again = True
+            self.restart()
             if time.monotonic() > end:
                 raise Broken(f"{words}: {got}")
 
@@ -402,7 +474,7 @@ exit $v
         target = self.random.choice(self.targets)
         return None if self.away and target.git == self.away[0] else target
 
-    def relations(self, target, jobs, group):
+    def relations(self, target, jobs):
         """Dependencies, and what the new set supersedes."""
         names = [name for name in jobs
                  if name in self.sets and self.sets[name].target is target]
@@ -415,8 +487,7 @@ exit $v
         ended = [name for name in names
                  if jobs[name]["state"] in "FTA" and not any(
                      one.supersedes == name for one in self.sets.values())]
-        # Not in groups, whose sets may depend on the old one: doc/plan.md.
-        if ended and not group and self.random.random() < 0.3:
+        if ended and self.random.random() < 0.3:
             supersedes = self.random.choice(ended)
             depends = [name for name in depends if name != supersedes]
         return depends, supersedes
@@ -425,7 +496,7 @@ exit $v
         """Makes a set and its tarball."""
         oid, files = self.seen(target)
         new = self.work(files)
-        depends, supersedes = self.relations(target, jobs, group)
+        depends, supersedes = self.relations(target, jobs)
         blind = self.random.random() < 0.08
         one = Set(self.next_id("C"), target, None if blind else files, new,
                   depends, supersedes, group, count)
@@ -471,7 +542,7 @@ exit $v
             got = self.answer("change", "submit", str(file))
         if got[0] == 100 and "bad-supersedes" in got[2]:
             del self.sets[one.id]  # a rollback has given back the other
-        elif got[0] != 0:
+        elif got[0] != 0 and "duplicate-csid" not in got[2]:
             raise Broken(f"set {one.id} was refused: {got}")
 
     def do_set(self, jobs):
@@ -515,7 +586,7 @@ exit $v
             self.restart()
             # Packing again makes other bytes, so what has not arrived is left
             # out, and nothing can follow it.
-        elif got[0] != 0:
+        elif got[0] != 0 and not self.asked_again:
             raise Broken(f"stack {name} was refused: {got}")
         self.packed += ones
 
@@ -524,7 +595,6 @@ exit $v
         if not target:
             return
         tip = self.tip(target)
-        git("fetch", "-q", cwd=target.work)
         if self.force and self.random.random() < 0.25:
             with Repository(target.git) as repository:
                 back = self.random.choice(
@@ -532,6 +602,7 @@ exit $v
             if set(back) == {"0"}:
                 return
             self.note(f"push --force {target.name} {back}")
+            git("fetch", "-q", cwd=target.work)
             git("push", "-q", "--force", "origin",
                 f"{back}:refs/heads/{target.branch}", cwd=target.work,
                 check=False)
@@ -542,6 +613,10 @@ exit $v
         if self.random.random() < 0.8:
             new = {path: text and text.replace(POISON, "")
                    for path, text in new.items()}
+        self.push(target, tip, new)
+
+    def push(self, target, tip, new):
+        git("fetch", "-q", cwd=target.work)
         name = self.next_id("push")
         oid = self.commit(target.work, name, tip, new)
         self.pushed.add(oid)
@@ -572,25 +647,33 @@ exit $v
             kill = self.random.choice([["--kill"], []])
             self.change("cancel", *kill, name)
 
-    def do_approve(self, _):
+    def do_approve(self, jobs):
         able = [one for one in self.sets.values()
-                if one.guarded and not one.approved]
+                if one.guarded and not one.approved and one.id in jobs]
         if able:
             self.approve(self.random.choice(able))
 
     def approve(self, one):
         one.approved = True  # from now on it may land
-        self.change("approve", "--sign-with", str(self.dir / "key"), "--as",
-                    "judge@example.org", one.id)
+        words = ("approve", "--sign-with", str(self.dir / "key"), "--as",
+                 "judge@example.org", one.id)
+        if self.change(*words) is None:
+            self.restart()
+            self.answer(*words)
 
     def do_command(self, _):
+        self.submit_command(self.change)
+
+    def submit_command(self, submit=None):
         name = self.next_id("J")
         once = self.random.random() < 0.5
         self.commands[name] = once
         words = ["--at-most-once"] if once else []
-        self.change("submit", "--id", name, *words, "--", "sh", "-c",
-                    f"echo ran >>'{self.dir}/ran.{name}'; "
-                    f"test -e '{self.dir}/may.{name}'")
+        (submit or self.answer)(
+            "submit", "--id", name, *words, "--", "sh", "-c",
+            f"echo ran >>'{self.dir}/ran.{name}'; "
+            f"test -e '{self.dir}/may.{name}'")
+        return name
 
     def do_retry(self, jobs):
         names = [name for name in self.commands
@@ -625,7 +708,7 @@ exit $v
         got = self.change("rollback", *names)
         if got is not None and got[0] == 0:
             self.rollbacks[got[1].strip()] = names
-        else:
+        if got is None or got[0] != 0 or self.asked_again:
             self.unclear_rollbacks = True
 
     def do_absence(self, _):
@@ -647,13 +730,14 @@ exit $v
         _, thing, aside = self.away
         self.note(f"{thing.name} is back")
         if thing.is_dir():
-            # A git that stored objects has created directories for them.
-            shutil.rmtree(thing)
+            raise Broken(f"somebody has created {thing}")
         if not thing.exists():  # else a move of the branch was under way
             os.rename(aside, thing)
         self.away = None
 
     def do_kill(self, _):
+        self.restart()
+        self.run_on(self.random.randint(0, 12))
         if self.random.random() < 0.5:
             self.kill_all()
         else:
@@ -667,7 +751,8 @@ exit $v
         self.restart()
 
     def do_wait(self, _):
-        self.moment(1)
+        self.restart()
+        self.run_on(self.random.randint(1, 30))
 
     def restart(self):
         if self.server is not None and self.server.poll() is not None:
@@ -704,17 +789,35 @@ exit $v
         self.come_to_rest()
         self.judge()
 
+    def repair(self):
+        """Somebody pushes a fix to each branch whose newest commit fails a
+        check: no set of a merge train fails for that, but all wait."""
+        for target in self.targets:
+            tip = self.tip(target)
+            with Repository(target.git) as repository:
+                files = dict(repository.tree(tip))
+            if all(verdict(check, files) for check in target.checks):
+                continue
+            new = {path: text.replace(POISON, "")
+                   for path, text in files.items() if POISON in text}
+            path, line = LEFT
+            new[path] = new.get(path, files.get(path, "")).replace(line, "")
+            new = {path: text for path, text in new.items()
+                   if path in files and text != files[path]}
+            self.push(target, tip, new)
+
     def come_to_rest(self):
         """Ends absences and most holds, and lets everything happen."""
         if self.away:
             self.end_absence()
         self.restart()
-        for name, job in self.jobs().items():
+        jobs = self.jobs()
+        for name, job in jobs.items():
             if "operator" in job["holds"] and self.random.random() < 0.7:
                 self.answer("release", name)
                 self.held.discard(name)
         for one in self.sets.values():
-            if one.guarded and not one.approved and \
+            if one.guarded and not one.approved and one.id in jobs and \
                     self.random.random() < 0.5:
                 self.approve(one)
         self.restart()
@@ -726,6 +829,7 @@ exit $v
             if time.monotonic() > end:
                 raise Broken(f"{wrong} never end: "
                              f"{self.run('why', wrong[0])}")
+            self.repair()
             self.restart()
             self.note(f"wait {wrong[0]}")
             self.answer("wait", "--timeout", "1s", wrong[0])
@@ -773,9 +877,6 @@ exit $v
         if found != gone or (code != 0) != bool(gone):
             raise Broken(f"fsck: {code} {out} {err} instead of {gone}")
         _, out, _ = self.answer("doctor")
-        # The sets that wait are held, and nothing has asked the target since.
-        out = re.sub("^warn target.* unavailable, its change sets wait.*", "",
-                     out, flags=re.M)
         if not gone and re.search(r"^warn +(target|registry|base)\b", out,
                                   re.M):
             raise Broken(f"doctor: {out}")
@@ -810,7 +911,7 @@ def stop_signal(*_):
 def main():
     signal.signal(signal.SIGTERM, stop_signal)
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    first, last = (int(word) for word in (*sys.argv[2:4], 1, 3)[:2])
+    first, last = (int(word) for word in (*sys.argv[3:5], 1, 3)[:2])
     if "SEED" in os.environ:
         first = last = int(os.environ["SEED"])
     print(f"1..{last - first + 1}", flush=True)

@@ -150,6 +150,7 @@ class BranchJudge:
         self.sets = history.sets
         self.repository = Repository(target.git)
         self.places = []  # the Line after each commit that it has ever had
+        self.commits = {}  # every commit that it has ever had: oid -> its part
 
     def why(self, text):
         raise Broken(f"target '{self.target.name}': {text}")
@@ -161,13 +162,12 @@ class BranchJudge:
                  if EMPTY not in move[:2]]
         self.forced = [(old, new) for old, new, _ in moves
                        if not repository.has(old, new)]
-        self.tips = list(dict.fromkeys(
-            oid for old, new, _ in moves for oid in (old, new)))
         for old, _ in self.forced:
             self.walk(old)
         self.now = self.walk(tip)
         self.files = repository.tree(tip)
         self.checked(moves)
+        self.built()
         self.replayed()
         self.agrees(jobs)
         self.ends(jobs)
@@ -176,6 +176,8 @@ class BranchJudge:
 
     def walk(self, tip):
         commits = self.repository.line(tip)
+        for commit in commits:
+            self.commits[commit[0]] = self.part_of(commit)
         files = self.repository.tree(commits[0][0])
         line = Line(files)
         self.places.append(line)
@@ -269,15 +271,28 @@ class BranchJudge:
         for _, new, message in moves:
             if not message.startswith("pointsman: land "):
                 continue
-            files = self.repository.tree(new)
-            for check in self.target.checks:
-                seen = self.history.checks.get((check, digest(files)), set())
-                if not verdict(check, files):
-                    self.why(f"'{message}' made {new}, on which check "
-                             f"'{check}' fails")
-                if True not in seen:
-                    self.why(f"'{message}' made {new}, on which check "
-                             f"'{check}' has not run")
+            self.has_passed(new, f"'{message}' made {new}")
+
+    def has_passed(self, oid, what):
+        """All checks have passed on exactly the tree of the commit."""
+        files = self.repository.tree(oid)
+        for check in self.target.checks:
+            seen = self.history.checks.get((check, digest(files)), set())
+            if not verdict(check, files):
+                self.why(f"{what}, on which check '{check}' fails")
+            if True not in seen:
+                self.why(f"{what}, on which check '{check}' has not run")
+
+    def built(self):
+        """A merge train moves the branch over several sets at once; each set
+        has passed all checks on the tree that its own commit has. Of a group
+        only the last one has."""
+        parts = list(self.commits.items())
+        for (oid, (kind, name)), (_, (_, following)) in zip(
+                parts, parts[1:] + [(None, (None, None))]):
+            if kind == "set" and (following == name or following not in
+                                  self.group_of(name)):
+                self.has_passed(oid, f"set {name} is commit {oid}")
 
     def replayed(self):
         """The branch is the replay of the sets in effect and of the pushes."""
@@ -304,8 +319,9 @@ class BranchJudge:
             - set(self.now.out_by)
         if gone and not self.forced:
             self.why(f"{gone} have left the branch by themselves")
-        self.gone = {name for name in gone
-                     if jobs[name]["state"] == "D"}
+        # fsck does not look for rollbacks.
+        self.gone = {name for name in gone if jobs[name]["state"] == "D"
+                     and jobs[name]["class"] != "RB"}
         for job in jobs.values():
             name, by = job["id"], job["rolled_back_by"]
             if job["target"] != self.target.name or \
@@ -362,7 +378,7 @@ class BranchJudge:
         """The trees that the set, or its group in any order, makes of each
         tip."""
         for order in itertools.permutations(self.group_of(name)):
-            for tip in self.tips:
+            for tip in self.commits:
                 files = self.repository.tree(tip)
                 for each in order:
                     files = files and apply(self.sets[each], files)
@@ -393,17 +409,17 @@ class BranchJudge:
                    for line in self.places)
 
     def end_dep_cycle(self, job, _):
-        """It depends on itself, also through groups and through sets that
-        supersede others."""
-        found = [job["id"]]
+        """It depends on itself through sets outside of its group, also through
+        other groups and through sets that supersede others."""
+        own, found = self.group_of(job["id"]), [job["id"]]
         for name in found:
-            for below in [below for mate in self.group_of(name)
-                          if mate in self.sets
+            mates = self.group_of(name)
+            for below in [below for mate in mates if mate in self.sets
                           for below in self.sets[mate].depends]:
                 for each in self.history.successors(below):
-                    if each == job["id"]:
+                    if each in own and each not in mates:
                         return True
-                    if each not in found:
+                    if each not in found and each not in mates:
                         found.append(each)
         return False
 
