@@ -426,25 +426,53 @@ bool projection_lock(struct projection *projection, int *ret_fd,
     return true;
 }
 
-bool projection_pass_locked(struct projection *projection, struct err *err) {
-    struct base *base = projection->base;
-    if (!projection_is_due(projection))
-        return true;
+/* The lock is held. */
+static bool place_dirty(struct projection *projection, struct err *err) {
     if (projection->unrecorded && !projection_load_stale(projection, err))
         return false;
     projection->unrecorded = false;
-    uint64_t seq = store_seq(base->store);
-    struct store_batch *batch = new_batch(projection);
+    uint64_t seq = store_seq(projection->base->store);
+    if (projection->placed == NULL)
+        projection->placed = new_batch(projection);
     projection_doubt_dirs(projection);
-    bool ok = project_dirty(projection, batch, err);
+    bool ok = project_dirty(projection, projection->placed, err);
+    projection_remember_dirs(projection);
+    if (ok)
+        projection->placed_seq = seq;
+    return ok;
+}
+
+/* The lock is held. */
+static bool settle(struct projection *projection, struct err *err) {
+    struct base *base = projection->base;
+    struct store_batch *batch = projection->placed;
+    if (batch == NULL)
+        return true;
+    projection->placed = NULL;
     if (disk->syncfs(base->fd) < 0) {
         store_batch_free(batch);
         projection->unrecorded = true;
         return err_errno(err, errno, "cannot sync the base");
     }
-    ok = (!ok || make_safe(projection, seq, err)) && ok;
-    projection_remember_dirs(projection);
+    bool ok = make_safe(projection, projection->placed_seq, err);
     return mark_projected(projection, batch, ok ? err : NULL) && ok;
+}
+
+bool projection_pass_locked(struct projection *projection, struct err *err) {
+    if (!projection_is_due(projection))
+        return true;
+    bool ok = place_dirty(projection, err);
+    return settle(projection, ok ? err : NULL) && ok;
+}
+
+bool projection_place(struct projection *projection, struct wall now,
+                      struct err *err) {
+    CLEANUP(fd_close) int lock = -1;
+    projection->now = now;
+    if (list_empty(&projection->dirty))
+        return true;
+    return projection_lock(projection, &lock, err) &&
+           place_dirty(projection, err);
 }
 
 bool projection_pass(struct projection *projection, struct wall now,
@@ -474,5 +502,6 @@ bool projection_finish(struct projection *projection, struct wall now,
 }
 
 bool projection_is_due(const struct projection *projection) {
-    return !list_empty(&projection->dirty) || projection->unrecorded;
+    return !list_empty(&projection->dirty) || projection->unrecorded ||
+           projection->placed != NULL;
 }

@@ -39,9 +39,14 @@ bool projection_catch_up(struct base *base, struct wall now, struct err *err);
 
 /* True if there is anything to do. */
 bool projection_is_due(const struct projection *projection);
-/* Moves and writes everything that events have asked for since; one syncfs.
- * Afterwards the files of all changes are in the directories of their states:
- * call it between the commit of P -> X and the start that locks run/NAME. */
+/* Moves and writes everything that events have asked for since. Afterwards the
+ * files of all changes are in the directories of their states: call it between
+ * the commit of P -> X and the start that locks run/NAME. A later pass has to
+ * sync them and record that in the registry; it does so once for any number of
+ * calls. */
+bool projection_place(struct projection *projection, struct wall now,
+                      struct err *err);
+/* A whole pass: the same, then one syncfs and the record. */
 bool projection_pass(struct projection *projection, struct wall now,
                      struct err *err);
 

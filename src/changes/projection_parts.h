@@ -33,12 +33,15 @@ struct projection {
     struct base *base;
     struct map marks; /* number of a set -> struct mark */
     struct list dirty;
-    uint64_t safe_seq;  /* events up to here are safely in the files */
-    struct wall now;    /* time of the current call */
-    bool of_some;       /* sees new sets only, so it says nothing about the
-                           others, nor about which events are safe */
-    bool unrecorded;    /* the last pass failed at its end, and its sets are
-                           still stale */
+    uint64_t safe_seq; /* events up to here are safely in the files */
+    struct wall now;   /* time of the current call */
+    bool of_some;      /* sees new sets only, so it says nothing about the
+                          others, nor about which events are safe */
+    bool unrecorded;   /* the last pass failed at its end, and its sets are
+                          still stale */
+    struct store_batch *placed; /* marks of the sets whose files were moved but
+                                   not synced yet; NULL: none */
+    uint64_t placed_seq;        /* events up to here are in the files */
     bool settling;      /* record in the registry before a pass returns */
     unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];

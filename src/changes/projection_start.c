@@ -88,6 +88,7 @@ void projection_close(struct projection *projection) {
     if (!projection)
         return;
     store_unlisten(projection->base->store, projection_on_event, projection);
+    store_batch_free(projection->placed); /* the sets stay stale */
     (void)projection_wait(projection, NULL);
     while (map_next(&projection->marks, &cursor, &key, &mark))
         free(mark);

@@ -112,7 +112,7 @@ static void on_guard_lost(void *ctx, const char *why) {
 static bool on_place_file(void *ctx, const struct job *job, struct err *err) {
     struct roles *roles = ctx;
     (void)job;
-    return projection_pass(roles->host.projection, clock_wall(), err);
+    return projection_place(roles->host.projection, clock_wall(), err);
 }
 
 /* ---- hooks of the API --------------------------------------------------- */

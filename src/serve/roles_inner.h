@@ -37,6 +37,8 @@ struct roles {
     struct output *output;
     struct api_roles hooks;
     struct mono poll_at, stop_at;
+    struct mono settle_at; /* the job files that were moved are synced then; 0:
+                              none were */
     enum stopping stopping;
     bool look; /* something new may lie in the drop directories or the registry
                 */

@@ -4,7 +4,10 @@
 #include "os/clock.h"
 #include "serve/roles_inner.h"
 
-enum { RETURN_MS = 15 * 1000 };
+enum {
+    RETURN_MS = 15 * 1000,
+    SETTLE_MS = 200 /* jobs that start and end within it share a sync */
+};
 
 void roles_lost(struct roles *roles, const char *why) {
     log_error("%s", why);
@@ -55,11 +58,21 @@ static bool turn_engines(struct roles *roles, struct wall now,
     return true;
 }
 
+/* While jobs start and end, their files are moved at once but synced a little
+ * later. */
 static void project(struct roles *roles, struct wall now) {
+    struct projection *projection = roles->host.projection;
+    struct mono at = clock_mono();
     struct err err;
-    if (projection_is_due(roles->host.projection) &&
-        !projection_pass(roles->host.projection, now, &err))
+    bool waits =
+        roles->host.scheduler != NULL && !scheduler_idle(roles->host.scheduler);
+    if (projection_is_due(projection) && roles->settle_at.ns == 0)
+        roles->settle_at = mono_add_ms(at, SETTLE_MS);
+    waits = waits && at.ns < roles->settle_at.ns;
+    if (!(waits ? projection_place : projection_pass)(projection, now, &err))
         log_error("job files lag behind the registry: %s", err.text);
+    if (!waits)
+        roles->settle_at = (struct mono){0};
 }
 
 static void stop_step(struct roles *roles) {
@@ -94,6 +107,9 @@ static void arm(struct roles *roles, struct wall now, struct wall next) {
         roles->options.once ? INT64_MAX : mono_ms_since(roles->poll_at, at);
     if (next.ns != WALL_NEVER.ns && wall_ms_since(next, now) + 1 < ms)
         ms = wall_ms_since(next, now) + 1;
+    if (roles->settle_at.ns != 0 &&
+        mono_ms_since(roles->settle_at, at) + 1 < ms)
+        ms = mono_ms_since(roles->settle_at, at) + 1;
     if (roles->stopping != GOING && roles->stopping != STOPPED &&
         mono_ms_since(roles->stop_at, at) + 1 < ms)
         ms = mono_ms_since(roles->stop_at, at) + 1;
