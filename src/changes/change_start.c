@@ -114,10 +114,11 @@ static struct run_set set_of(const struct run_start *start) {
 }
 
 /* Target names may contain slashes, like branches; a colon cannot occur. */
-static char *apart_path(struct span target, struct arena *arena) {
+static char *target_path(const char *prefix, struct span target,
+                         struct arena *arena) {
     char *path =
-        arena_printf(arena, "ctrl/train.%.*s", (int)target.len, target.p);
-    for (char *at = path + strlen("ctrl/"); *at != '\0'; at++)
+        arena_printf(arena, "%s%.*s", prefix, (int)target.len, target.p);
+    for (char *at = path + strlen(prefix); *at != '\0'; at++)
         if (*at == '/')
             *at = ':';
     return path;
@@ -140,7 +141,7 @@ static void for_train(const struct run_train *train,
     bool checks = train->task == RUN_TRAIN_CHECK;
     if (!checks)
         landing->check_count = 0;
-    landing->apart = apart_path(train->target, arena);
+    landing->apart = target_path("ctrl/train.", train->target, arena);
     landing->fresh = train->fresh;
     landing->merge = train->task == RUN_TRAIN_MERGE;
     landing->aside = train->aside;
@@ -345,6 +346,35 @@ static bool find_target(const struct work_site *site, const struct job *job,
                    job->target.p);
 }
 
+static void environment_begin(struct attempt_words *env) {
+    attempt_words_add_string(env, "PATH=/usr/local/sbin:/usr/local/bin:"
+                                  "/usr/sbin:/usr/bin:/sbin:/bin");
+    attempt_words_add_string(env, "LANG=C.UTF-8");
+}
+
+/* Landings that run nothing of a set may share a process. */
+static bool may_share(const struct run_start *start,
+                      const struct config_target *target) {
+    bool checks = start->train != NULL ? start->train->task != RUN_TRAIN_LAND
+                                       : target->check_count > 0;
+    return !start->probe && start->members == NULL && !checks &&
+           target->command.count == 0;
+}
+
+static struct attempt_lander lander_of(const struct config_target *target,
+                                       struct arena *arena) {
+    struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
+    /* A name of its own, since names that end in two numbers belong to the
+     * process with that number (changes/leftover.h). */
+    const char *work = arena_printf(
+        arena, "%s.work", target_path("tmp/lander.", target->name, arena));
+    attempt_words_add_string(&argv, "/proc/self/exe");
+    attempt_words_add_string(&argv, "land");
+    attempt_words_add_string(&argv, work);
+    environment_begin(&env);
+    return (struct attempt_lander){work, argv.items, env.items};
+}
+
 typedef bool input_writer(const struct work_site *site,
                           const struct run_start *start,
                           const struct config_target *target,
@@ -367,15 +397,15 @@ static bool make(const struct work_site *site, const struct run_start *start,
     attempt_words_add_string(&argv, "/proc/self/exe");
     attempt_words_add_string(&argv, verb);
     attempt_words_add_span(&argv, job->id);
-    attempt_words_add_string(&env, "PATH=/usr/local/sbin:/usr/local/bin:"
-                                   "/usr/sbin:/usr/bin:/sbin:/bin");
-    attempt_words_add_string(&env, "LANG=C.UTF-8");
+    environment_begin(&env);
     attempt_words_add_environment(&env, start);
     if (start->train != NULL && start->train->task == RUN_TRAIN_CHECK)
         attempt_words_add_string(
             &env, arena_printf(arena, "POINTSMAN_LANE=%u", start->train->lane));
     ret_start->argv = argv.items;
     ret_start->envp = env.items;
+    if (may_share(start, target))
+        ret_start->lander = lander_of(target, arena);
     ret_start->dir = site->base_path;
     ret_start->mask = 022;
     ret_start->lock_path =

@@ -480,6 +480,14 @@ bool git_pipe_close(struct git_pipe *pipe, struct err *err) {
     return git_explain(pipe->git, pipe->verb, end, err);
 }
 
+bool git_pipe_runs(const struct git_pipe *pipe) {
+    siginfo_t ended = {0};
+    return pipe->pid != 0 &&
+           waitid(P_PID, (id_t)pipe->pid, &ended,
+                  WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0;
+}
+
 void git_pipe_drop(struct git_pipe *pipe) {
     if (pipe->pid == 0)
         return;

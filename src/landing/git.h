@@ -109,6 +109,8 @@ bool git_pipe_open(struct git *git, const char *const *args,
 bool git_pipe_end_input(struct git_pipe *pipe, struct err *err);
 /* Closes its input and waits; false if it did not end successfully. */
 bool git_pipe_close(struct git_pipe *pipe, struct err *err);
+/* True if git was started and has not ended. */
+bool git_pipe_runs(const struct git_pipe *pipe);
 /* Closes both ends and ignores how git ends. Also accepts pid 0. */
 void git_pipe_drop(struct git_pipe *pipe);
 /* Call it after an unexpected answer: closes the pipe and sets the error.

@@ -202,30 +202,124 @@ static bool commits_open(struct commits *commits, struct git *git,
            commits_next(commits, err);
 }
 
-bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
-                       struct history_search *searches, size_t count,
-                       struct map *ret_seen, struct err *err) {
-    CLEANUP(commits_clear) struct commits commits = {0};
-    const struct history_commit *commit = &commits.commit;
-    size_t old = 0, left = count;
+/* ---- what is known ------------------------------------------------------- */
+
+enum { KNOWN_COMMITS = 20000 }; /* a search that saw more is not kept */
+
+void history_known_clear(struct history_known *known) {
+    map_clear(&known->commits);
+    map_clear(&known->sets);
+    arena_clear(&known->arena);
+    *known = (struct history_known){0};
+}
+
+static void set_key(struct span csid, struct span sum, struct text *out) {
+    text_addspan(out, csid);
+    text_addc(out, ' ');
+    text_addspan(out, sum);
+}
+
+/* The newest commit of a set counts, and the search finds it first. */
+static void known_note(struct history_known *known, const char *commit,
+                       struct span csid, struct span sum) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    map_put(&known->commits, span_of(commit), known);
+    set_key(csid, sum, &key);
+    if (csid.len > 0 && map_get(&known->sets, text_span(&key)) == NULL)
+        map_put(&known->sets, text_span(&key),
+                arena_string(&known->arena, span_of(commit)));
+}
+
+void history_known_add(struct history_known *known, const char *commit,
+                       struct span csid, struct span sum) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    if (known->tip[0] == '\0')
+        return;
+    if (map_count(&known->commits) >= KNOWN_COMMITS) {
+        history_known_clear(known);
+        return;
+    }
+    set_key(csid, sum, &key);
+    map_remove(&known->sets, text_span(&key));
+    known_note(known, commit, csid, sum);
+    snprintf(known->tip, sizeof known->tip, "%s", commit);
+}
+
+/* True if the searches are answered. A set that was found is on the branch,
+ * however far back the search went. */
+static bool known_answers(const struct history_known *known, const char *tip,
+                          struct history_search *searches, size_t count,
+                          int64_t since_s) {
+    size_t found = 0;
+    if (known == NULL || known->tip[0] == '\0' || strcmp(known->tip, tip) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(text_clear) struct text key = TEXT_INIT;
+        set_key(searches[i].csid, searches[i].sum, &key);
+        const char *commit = map_get(&known->sets, text_span(&key));
+        snprintf(searches[i].oid, OID_BYTES, "%s",
+                 commit != NULL ? commit : "");
+        found += commit != NULL;
+    }
+    return found == count || since_s >= known->since_s;
+}
+
+/* ---- finding sets -------------------------------------------------------- */
+
+static int64_t searches_begin(struct history_search *searches, size_t count) {
     int64_t since_s = INT64_MAX;
     for (size_t i = 0; i < count; i++) {
         searches[i].oid[0] = '\0';
         if (wall_s(searches[i].admitted) < since_s)
             since_s = wall_s(searches[i].admitted);
     }
-    if (!commits_open(&commits, git, begun, tip, err))
-        return false;
-    while (commits.more) {
+    return since_s;
+}
+
+/* *ret_whole: the search went back as far as `since_s` asks for. */
+static bool searches_walk(struct commits *commits,
+                          struct history_search *searches, size_t count,
+                          int64_t since_s, struct history_known *known,
+                          bool *ret_whole, struct err *err) {
+    const struct history_commit *commit = &commits->commit;
+    size_t old = 0, left = count;
+    *ret_whole = false;
+    while (commits->more) {
         left -= searches_end(searches, count, commit);
-        if (ret_seen != NULL)
-            map_put(ret_seen, span_of(commit->oid), git);
+        if (known != NULL)
+            known_note(known, commit->oid, commit->csid, commit->sum);
         bool before = wall_s(commit->committed) < since_s - SLACK_S;
         old = before ? old + 1 : 0;
-        if (left == 0 || old == OLD_IN_A_ROW)
+        *ret_whole = old == OLD_IN_A_ROW;
+        if (left == 0 || *ret_whole)
             return true;
-        if (!commits_next(&commits, err))
+        if (!commits_next(commits, err))
             return false;
+    }
+    *ret_whole = true;
+    return true;
+}
+
+bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
+                       struct history_search *searches, size_t count,
+                       struct history_known *known, bool keep,
+                       struct err *err) {
+    CLEANUP(commits_clear) struct commits commits = {0};
+    bool whole = false;
+    int64_t since_s = searches_begin(searches, count);
+    if (known_answers(known, tip, searches, count, since_s))
+        return true;
+    since_s = searches_begin(searches, count);
+    if (keep)
+        known = NULL;
+    if (known != NULL)
+        history_known_clear(known);
+    if (!commits_open(&commits, git, begun, tip, err) ||
+        !searches_walk(&commits, searches, count, since_s, known, &whole, err))
+        return false;
+    if (known != NULL && whole && map_count(&known->commits) < KNOWN_COMMITS) {
+        snprintf(known->tip, sizeof known->tip, "%s", tip);
+        known->since_s = since_s;
     }
     return true;
 }
@@ -234,7 +328,7 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,
                       char ret_oid[OID_BYTES], struct err *err) {
     struct history_search search = {csid, sum, admitted, ""};
-    if (!history_find_sets(git, NULL, tip, &search, 1, NULL, err))
+    if (!history_find_sets(git, NULL, tip, &search, 1, NULL, false, err))
         return false;
     memcpy(ret_oid, search.oid, OID_BYTES);
     return true;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/map.h"
 #include "lib/text.h"
@@ -54,17 +55,32 @@ struct history_search {
     char oid[OID_BYTES]; /* the result; "" = none */
 };
 
+/* What a search has shown of the history of `tip`. Zero: nothing. */
+struct history_known {
+    char tip[OID_BYTES]; /* "" = the search was not complete */
+    int64_t since_s;     /* it went back as far as this asks for */
+    struct map commits;  /* the names that it saw */
+    struct map sets;     /* "ID SUM" -> the name of the set's newest commit */
+    struct arena arena;
+};
+
+void history_known_clear(struct history_known *known);
+/* A set's commit was added on top of known->tip, which it becomes. */
+void history_known_add(struct history_known *known, const char *commit,
+                       struct span csid, struct span sum);
+
 /* Starts git for history_find_sets, before the tip of the branch is known. */
 bool history_begin(struct git *git, const char *branch,
                    struct git_pipe *ret_begun, struct err *err);
 /* Finds the commits in `tip`'s history with these trailers, searching as far
  * back as the oldest `admitted`. Clocks of other committers may be wrong, so
  * the search ends only after many consecutive commits older than that.
- * `ret_seen` (may be NULL) gets the names of the commits that the search saw.
- * `begun` (may be NULL) is closed. */
+ * `known` (may be NULL) answers without git if it can; otherwise it becomes
+ * what this search has shown, unless `keep`. `begun` (may be NULL) is closed.
+ */
 bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
                        struct history_search *searches, size_t count,
-                       struct map *ret_seen, struct err *err);
+                       struct history_known *known, bool keep, struct err *err);
 /* The same for one set. */
 bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,

@@ -16,6 +16,7 @@
 #include "landing/git.h"
 #include "landing/history.h"
 #include "landing/land_candidate.h"
+#include "landing/land_session.h"
 #include "landing/land_work.h"
 #include "landing/merge.h"
 #include "landing/objects_apart.h"
@@ -49,7 +50,8 @@ struct landing {
     const struct land_start *start;
     struct child_stop *stop;
     struct land_status *status;
-    struct git git;
+    struct land_session *session;
+    struct git *git; /* of the session */
     struct land_work work;
     struct arena arena;
     struct landing_set *sets;
@@ -83,7 +85,7 @@ static enum step stop_if_asked(struct landing *landing) {
 
 static enum step refuse_checked_out(struct landing *landing, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!ref_checked_out(&landing->git, landing->start->branch, &why, err))
+    if (!ref_checked_out(landing->git, landing->start->branch, &why, err))
         return STEP_FAILED;
     return why.len == 0
                ? STEP_GO_ON
@@ -105,7 +107,7 @@ static enum step finish_landed(struct landing *landing,
  * with this set. */
 static bool branch_remember(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
-    const char *git = landing->git.dir;
+    const char *git = landing->git->dir;
     bool existed = false;
     if (start->branches == NULL)
         return true;
@@ -120,12 +122,14 @@ static bool branch_remember(struct landing *landing, struct err *err) {
                     start->branch, git));
 }
 
-/* Reads the branch and finds the commits of the sets on it. The two git
- * processes that this takes start at the same time. */
+/* Reads the branch and finds the commits of the sets on it. If this takes two
+ * git processes, they start at the same time. */
 static bool sets_find(struct landing *landing, struct err *err) {
     struct merge *merge = &landing->merge;
+    struct history_known *known = &landing->session->known;
     CLEANUP(git_pipe_drop) struct git_pipe begun = {0};
-    if (!history_begin(&landing->git, landing->start->branch, &begun, err) ||
+    if ((known->tip[0] == '\0' &&
+         !history_begin(landing->git, landing->start->branch, &begun, err)) ||
         !merge_read_tip(merge, err))
         return false;
     CLEANUP(searches_free)
@@ -137,10 +141,10 @@ static bool sets_find(struct landing *landing, struct err *err) {
                                               .sum = span_of(start->sum),
                                               .admitted = start->admitted};
     }
-    map_clear(&merge->on_branch);
-    if (merge->tip[0] != '\0' &&
-        !history_find_sets(&landing->git, &begun, merge->tip, searches,
-                           landing->set_count, &merge->on_branch, err))
+    if (merge->tip[0] == '\0')
+        history_known_clear(known);
+    else if (!history_find_sets(landing->git, &begun, merge->tip, searches,
+                                landing->set_count, known, false, err))
         return false;
     for (size_t i = 0; i < landing->set_count; i++)
         memcpy(landing->sets[i].oid, searches[i].oid, OID_BYTES);
@@ -167,8 +171,8 @@ static enum step find_needs(struct landing *landing, struct err *err) {
                                         .sum = span_of(set->needs[k].sum),
                                         .admitted = set->needs[k].admitted};
     }
-    if (!history_find_sets(&landing->git, NULL, landing->tip, searches, count,
-                           NULL, err))
+    if (!history_find_sets(landing->git, NULL, landing->tip, searches, count,
+                           &landing->session->known, true, err))
         return STEP_FAILED;
     for (size_t i = 0; i < count; i++) {
         if (searches[i].oid[0] != '\0')
@@ -203,7 +207,7 @@ static enum step probe(struct landing *landing, struct err *err) {
         printf("%s is on %s already: %s\n", set->start->id, start->branch,
                set->oid);
         /* Otherwise a set whose content is lost would count as landed. */
-        if (!tip_verify(&landing->git, set->oid, TIP_CHANGE, err))
+        if (!tip_verify(landing->git, set->oid, TIP_CHANGE, err))
             return STEP_FAILED;
         found++;
     }
@@ -233,7 +237,7 @@ static bool load(struct landing *landing, struct landing_set *set,
     const struct land_start *start = set->start;
     CLEANUP(fd_close) int fd = -1;
     if (!tarball_open(start, &fd, err) ||
-        !set_blobs_load(&landing->git, fd, span_of(start->sum), start->symlinks,
+        !set_blobs_load(landing->git, fd, span_of(start->sum), start->symlinks,
                         &landing->arena, &set->blobs, err))
         return false;
     size_t members = set->blobs.check.member_count;
@@ -298,7 +302,7 @@ static enum step check(struct landing *landing, struct err *err) {
     /* After a check all our children are ended; it may also take hours. */
     if (landing->start->check_count > 0)
         merge_rest(&landing->merge);
-    if (!target_checks_run(landing->start, &landing->git, tree, landing->stop,
+    if (!target_checks_run(landing->start, landing->git, tree, landing->stop,
                            &pass, landing->status, err))
         return STEP_FAILED;
     memcpy(landing->checked_tree, tree, OID_BYTES);
@@ -328,7 +332,7 @@ static bool commit(struct landing *landing, struct landing_set *set,
         .approved_count = start->approved_count};
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     commit_format(&draft, &object);
-    return objects_apart_write(&landing->git, "commit", text_span(&object),
+    return objects_apart_write(landing->git, "commit", text_span(&object),
                                set->oid, err);
 }
 
@@ -338,7 +342,7 @@ static bool move_begin(struct landing *landing, struct err *err) {
     for (size_t i = 0; i < landing->set_count; i++)
         text_addf(&message, " %s", landing->sets[i].start->id);
     return landing->mover.pid != 0 ||
-           ref_move_begin(&landing->git, text_string(&message), &landing->mover,
+           ref_move_begin(landing->git, text_string(&message), &landing->mover,
                           err);
 }
 
@@ -346,7 +350,7 @@ static enum step move(struct landing *landing, struct err *err) {
     enum ref_moved moved;
     const char *oid = landing->sets[landing->set_count - 1].oid;
     if (!move_begin(landing, err) ||
-        !ref_move(&landing->git, &landing->mover, landing->work.parent,
+        !ref_move(landing->git, &landing->mover, landing->work.parent,
                   landing->start->branch, landing->tip, oid, &moved, err))
         return STEP_FAILED;
     if (moved == REF_STOPPED)
@@ -356,6 +360,10 @@ static enum step move(struct landing *landing, struct err *err) {
         return STEP_AGAIN;
     }
     printf("%s is now %s\n", landing->start->branch, oid);
+    for (size_t i = 0; i < landing->set_count; i++)
+        history_known_add(&landing->session->known, landing->sets[i].oid,
+                          span_of(landing->sets[i].start->id),
+                          span_of(landing->sets[i].start->sum));
     if (landing->tip[0] == '\0') {
         struct err unnoted = {0};
         memcpy(landing->tip, oid, OID_BYTES);
@@ -389,7 +397,7 @@ static enum step merge_all(struct landing *landing, struct err *err) {
 
 static bool verify_all(struct landing *landing, struct err *err) {
     for (size_t i = 0; i < landing->set_count; i++)
-        if (!tip_verify(&landing->git, landing->sets[i].oid, TIP_CHANGE, err))
+        if (!tip_verify(landing->git, landing->sets[i].oid, TIP_CHANGE, err))
             return false;
     return true;
 }
@@ -472,15 +480,21 @@ static enum step blame_target(enum step step, struct err *err) {
 
 static enum step land_on_git(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
-    if (!git_open(start->git, start->work, landing->stop, &landing->git, err) ||
-        !objects_apart_open(&landing->git, "objects", err))
+    struct land_session *session = landing->session;
+    if (!land_session_open(session, start->git, start->work, landing->stop,
+                           err))
         return blame_target(STEP_FAILED, err);
-    landing->merge.git = &landing->git;
-    landing->merge.start = start;
+    landing->git = &session->git;
+    landing->merge = (struct merge){
+        .git = landing->git,
+        .start = start,
+        .trees = {.git = landing->git, .objects = session->objects},
+        .known = &session->known};
+    session->objects = (struct git_pipe){0};
     /* A set that has landed may have left locks behind; but that it has landed
      * is reported first, even if the locks cannot be removed. */
     struct err locked = {0};
-    bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
+    bool free_to_move = ref_unlock_stale(landing->git, landing->work.parent,
                                          start->branch, &locked);
     enum step step = probe(landing, err);
     if (step == STEP_GO_ON)
@@ -490,7 +504,7 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
         step = STEP_FAILED;
     }
     if (step == STEP_GO_ON)
-        step = step_of(objects_apart_may_publish(&landing->git, err));
+        step = step_of(objects_apart_may_publish(landing->git, err));
     /* It starts while the sets are read. A check would end it. */
     if (step == STEP_GO_ON && start->check_count == 0)
         step = step_of(move_begin(landing, err));
@@ -544,20 +558,28 @@ static void sets_open(struct landing *landing) {
     }
 }
 
-void land_run(const struct land_start *start, struct child_stop *stop,
-              struct land_status *ret_status) {
+/* Gives back to the session what it may keep. */
+static void session_end(struct landing *landing, bool landed) {
+    landing->session->objects = landing->merge.trees.objects;
+    landing->merge.trees.objects = (struct git_pipe){0};
+    land_session_end(landing->session, landed);
+}
+
+void land_run(const struct land_start *start, struct land_session *session,
+              struct child_stop *stop, struct land_status *ret_status) {
     struct landing landing = {
-        .start = start, .stop = stop, .status = ret_status};
+        .start = start, .session = session, .stop = stop, .status = ret_status};
     struct err err = {0};
     sets_open(&landing);
     enum step step = land_in(&landing, &err);
     assert(step == STEP_FINISHED || step == STEP_FAILED);
     git_pipe_drop(&landing.mover);
+    session_end(&landing,
+                step == STEP_FINISHED && ret_status->verdict == LAND_DONE);
     land_work_close(&landing.work);
     if (step == STEP_FAILED)
         land_status_of_error(ret_status, &err, child_stop_requested(stop) != 0);
     merge_clear(&landing.merge);
     free(landing.sets);
-    git_close(&landing.git);
     arena_clear(&landing.arena);
 }

@@ -24,6 +24,8 @@
 #include "wire/config.h"
 #include "wire/land_verdict.h"
 
+struct land_session;
+
 enum { LAND_STATUS_BYTES = 4000, LAND_REASON_BYTES = 32 };
 
 struct land_status {
@@ -41,8 +43,9 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
 void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped);
 /* 0; 101 conflict and failed; 100 permanent; 111 temporary, unavailable,
- * base-lost and forbidden; 102 stopped. */
-int land_status_exit(const struct land_status *status);
+ * base-lost and forbidden; 102 stopped, by HUP 103. */
+int land_status_exit(const struct land_status *status,
+                     const struct child_stop *stop);
 
 struct land_check {
     const char *name, *command; /* a command line (wire/words.h) */
@@ -64,6 +67,8 @@ struct land_need {
 
 /* The number in $POINTSMAN_STATUS_FD, or -1; children do not inherit it. */
 int land_status_descriptor(void);
+/* Appends the line, without LF. */
+void land_status_format(const struct land_status *status, struct text *out);
 /* Writes the line to stdout and to `fd` (-1: none). */
 void land_status_send(int fd, const struct land_status *status);
 
@@ -116,7 +121,7 @@ struct land_start {
 };
 
 /* Does what the start says: lands, probes, merges or checks. */
-void land_run(const struct land_start *start, struct child_stop *stop,
-              struct land_status *ret_status);
+void land_run(const struct land_start *start, struct land_session *session,
+              struct child_stop *stop, struct land_status *ret_status);
 
 #endif

@@ -1,5 +1,9 @@
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "landing/land_serve.h"
+#include "landing/land_session.h"
 #include "landing/land_start.h"
 
 static bool attempt(enum land_verb verb, struct land_input *input,
@@ -11,7 +15,9 @@ static bool attempt(enum land_verb verb, struct land_input *input,
     if (verb == LAND_SETS) {
         if (!land_start_parse(text, input->dir, &input->arena, &landing, err))
             return false;
-        land_run(&landing, stop, ret_status);
+        struct land_session session = {0};
+        land_run(&landing, &session, stop, ret_status);
+        land_session_clear(&session);
         return true;
     }
     if (!land_start_parse_revert(text, input->dir, &input->arena, &revert, err))
@@ -20,20 +26,25 @@ static bool attempt(enum land_verb verb, struct land_input *input,
     return true;
 }
 
-int land_main(enum land_verb verb) {
+static bool is_socket(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int land_main(enum land_verb verb, const char *work) {
     struct land_input input;
     struct err err = {0};
     struct child_stop stop;
     struct land_status status;
+    if (verb == LAND_SETS && work != NULL && is_socket(STDIN_FILENO))
+        return land_serve(STDIN_FILENO, work);
     int fd = land_status_descriptor();
     child_stop_init(&stop);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!land_input_read(&input, &err) ||
+    if (!land_input_read(STDIN_FILENO, &input, &err) ||
         !attempt(verb, &input, &stop, &status, &err))
         land_status_set(&status, LAND_PERMANENT, "", span_of(err.text));
     land_input_clear(&input);
     land_status_send(fd, &status);
-    if (status.verdict == LAND_STOPPED && stop.signal == SIGHUP)
-        return 103;
-    return land_status_exit(&status);
+    return land_status_exit(&status, &stop);
 }

@@ -478,16 +478,16 @@ bool land_start_parse_revert(struct span text, const char *dir,
 
 /* ---- the child ----------------------------------------------------------- */
 
-bool land_input_read(struct land_input *ret_input, struct err *err) {
+bool land_input_read(int fd, struct land_input *ret_input, struct err *err) {
     struct stat st;
     *ret_input = (struct land_input){.text = TEXT_INIT};
-    if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return err_set(err, ERR_USAGE,
                        "this command is started by the program itself; to land "
                        "a change set, submit it (man pointsman-changes)");
     if (getcwd(ret_input->dir, sizeof ret_input->dir) == NULL)
         return err_errno(err, errno, "cannot find the working directory");
-    return dir_read_file(STDIN_FILENO, START_BYTES, &ret_input->text, err) ||
+    return dir_read_file(fd, START_BYTES, &ret_input->text, err) ||
            err_wrap(err, "cannot read the start");
 }
 

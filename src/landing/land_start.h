@@ -38,15 +38,17 @@ struct land_input {
     char dir[PATH_MAX]; /* the working directory */
 };
 
-/* Reads standard input to its end. Error: ERR_USAGE if that is not a file, for
- * example if a user typed the command. Clear it even after an error. */
-bool land_input_read(struct land_input *ret_input, struct err *err);
+/* Reads the file to its end. Error: ERR_USAGE if it is no file, for example if
+ * a user typed the command. Clear it even after an error. */
+bool land_input_read(int fd, struct land_input *ret_input, struct err *err);
 void land_input_clear(struct land_input *input);
 
 enum land_verb { LAND_SETS, LAND_REVERT };
 
 /* The main function of the child: reads its parameters, makes one attempt and
- * reports how it ended. Returns the exit status. */
-int land_main(enum land_verb verb);
+ * reports how it ended. Returns the exit status. If standard input is a socket,
+ * it makes one landing after the other (landing/land_serve.h), in the work
+ * directory `work`. */
+int land_main(enum land_verb verb, const char *work);
 
 #endif

@@ -46,8 +46,7 @@ void land_status_of_error(struct land_status *status, const struct err *err,
         land_status_set(status, LAND_TEMPORARY, "", text);
 }
 
-/* Appends the line, without LF. */
-static void format_status(const struct land_status *status, struct text *out) {
+void land_status_format(const struct land_status *status, struct text *out) {
     text_adds(out, land_verdict_word(status->verdict));
     if (status->reason[0] != '\0')
         text_addf(out, " %s", status->reason);
@@ -55,7 +54,8 @@ static void format_status(const struct land_status *status, struct text *out) {
         text_addf(out, " %s", status->text);
 }
 
-int land_status_exit(const struct land_status *status) {
+int land_status_exit(const struct land_status *status,
+                     const struct child_stop *stop) {
     switch (status->verdict) {
     case LAND_DONE:
     case LAND_ALREADY:
@@ -75,7 +75,7 @@ int land_status_exit(const struct land_status *status) {
     case LAND_CHANGED:
         return 111;
     case LAND_STOPPED:
-        return 102;
+        return stop->signal == SIGHUP ? 103 : 102;
     case LAND_PERMANENT:
     case LAND_NONE:
         break;
@@ -94,7 +94,7 @@ int land_status_descriptor(void) {
 
 void land_status_send(int fd, const struct land_status *status) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
-    format_status(status, &line);
+    land_status_format(status, &line);
     printf("%s\n", text_string(&line));
     fflush(stdout);
     text_addc(&line, '\n');

@@ -33,7 +33,6 @@ void merge_clear(struct merge *merge) {
     trees_drop(&merge->trees);
     text_clear(&merge->why);
     map_clear(&merge->rebuilt);
-    map_clear(&merge->on_branch);
     arena_clear(&merge->arena);
 }
 

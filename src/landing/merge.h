@@ -12,6 +12,7 @@
 #include "lib/err.h"
 #include "lib/map.h"
 #include "landing/git.h"
+#include "landing/history.h"
 #include "landing/land.h"
 #include "landing/set_blobs.h"
 #include "landing/tree.h"
@@ -34,8 +35,7 @@ struct merge {
     struct text why;
     /* Trees that base sets make, by id (landing/set_base.h). */
     struct map rebuilt;
-    /* Commits that are known to be on the branch, by name. */
-    struct map on_branch;
+    const struct history_known *known; /* of the branch; NULL: nothing */
     struct arena arena;
 };
 

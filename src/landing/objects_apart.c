@@ -130,7 +130,8 @@ bool objects_apart_open(struct git *git, const char *name, struct err *err) {
     text_addf(&dir, "%s/%s", git->work, name);
     if (mkdir(text_string(&dir), 0700) != 0 && errno != EEXIST)
         return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
-    git_objects_apart(git, text_string(&dir));
+    if (git->apart == NULL)
+        git_objects_apart(git, text_string(&dir));
     git->is_holding = true;
     return true;
 }

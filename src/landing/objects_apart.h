@@ -21,9 +21,9 @@
 #include "lib/text.h"
 #include "landing/git.h"
 
-/* Creates WORK/NAME and calls git_objects_apart. From here on, small objects
- * are held in memory; after git_objects_apart alone, each gets its file at
- * once.
+/* Creates WORK/NAME and calls git_objects_apart, once. From here on, small
+ * objects are held in memory; after git_objects_apart alone, each gets its file
+ * at once.
  */
 bool objects_apart_open(struct git *git, const char *name, struct err *err);
 

@@ -26,7 +26,8 @@ static bool commit_find(struct merge *merge, struct trees *trees,
                          ret_commit->tree, &ret_commit->exists, err))
         return false;
     ret_commit->on_branch =
-        map_get(&merge->on_branch, span_of(ret_commit->oid)) != NULL;
+        merge->known != NULL &&
+        map_get(&merge->known->commits, span_of(ret_commit->oid)) != NULL;
     return !ret_commit->exists || ret_commit->on_branch ||
            history_contains(merge->git, merge->tip, ret_commit->oid,
                             &ret_commit->on_branch, err);

@@ -88,6 +88,75 @@ bool sock_listen(int dir, const char *name, mode_t mode, int *ret_fd,
     return true;
 }
 
+bool sock_pair(int ret_fds[2], struct err *err) {
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_fds) ==
+               0 ||
+           err_errno(err, errno, "cannot create a pair of sockets");
+}
+
+/* Room for the descriptors of one message. */
+union rights_room {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(SOCK_FDS * sizeof(int))];
+};
+
+bool sock_send(int fd, struct span bytes, const int *fds, size_t fd_count,
+               struct err *err) {
+    CLEANUP(text_free_string) char *copy = span_string(bytes);
+    union rights_room control = {0};
+    struct iovec part = {.iov_base = copy, .iov_len = bytes.len};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd_count > 0) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, fd_count * sizeof(int));
+    }
+    ssize_t n;
+    do
+        n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return true;
+    bool closed = errno == EPIPE || errno == ECONNRESET;
+    return closed ? err_set(err, ERR_UNAVAILABLE, "nobody reads the socket")
+                  : err_errno(err, errno, "cannot send a message");
+}
+
+static void fds_take(struct msghdr *message, int ret_fds[SOCK_FDS]) {
+    size_t taken = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL;
+         c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count && taken < SOCK_FDS; i++)
+            memcpy(&ret_fds[taken++], CMSG_DATA(c) + i * sizeof(int),
+                   sizeof(int));
+    }
+}
+
+ssize_t sock_receive(int fd, char *bytes, size_t room, int ret_fds[SOCK_FDS]) {
+    union rights_room control = {0};
+    struct iovec part = {.iov_base = bytes, .iov_len = room};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    for (size_t i = 0; i < SOCK_FDS; i++)
+        ret_fds[i] = -1;
+    ssize_t n;
+    do
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        fds_take(&message, ret_fds);
+    return n;
+}
+
 bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err) {
     struct ucred cred;
     socklen_t len = sizeof(cred);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "lib/err.h"
+#include "lib/text.h"
 
 /* Listens, non-blocking, close-on-exec. Replaces the socket of a dead listener;
  * ERR_RUNNING if another process listens. */
@@ -16,6 +17,18 @@ bool sock_listen(int dir, const char *name, mode_t mode, int *ret_fd,
                  struct err *err);
 /* Connects, blocking. ERR_UNAVAILABLE: no listener, or no such socket. */
 bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err);
+
+/* Messages between a process and its child: a pair of sockets that keep their
+ * boundaries, and messages that carry descriptors. */
+bool sock_pair(int ret_fds[2], struct err *err);
+enum { SOCK_FDS = 4 };
+/* Never waits. ERR_UNAVAILABLE: nobody reads any more. */
+bool sock_send(int fd, struct span bytes, const int *fds, size_t fd_count,
+               struct err *err);
+/* Waits unless the socket is non-blocking. The descriptors are ours, with
+ * CLOEXEC; ret_fds[i] -1: none. Returns the number of bytes: 0 = the other end
+ * is closed, -1 = none now, or an error. */
+ssize_t sock_receive(int fd, char *bytes, size_t room, int ret_fds[SOCK_FDS]);
 
 /* The credentials of the peer (SO_PEERCRED). */
 struct sock_peer {

@@ -14,6 +14,13 @@
 
 struct account; /* os/account.h */
 
+/* A process that stays and carries out one start of its kind after the other,
+ * because starting it costs more than the work (worker/lander.h). */
+struct attempt_lander {
+    const char *name; /* there is one of each name; NULL: none */
+    char **argv, **envp;
+};
+
 struct attempt_start {
     char **argv; /* ends with NULL; in the arena */
     char **envp;
@@ -25,6 +32,7 @@ struct attempt_start {
     struct task_options task;
     const struct account *account; /* NULL = that of this process */
     bool in_terminal; /* with the caller's terminal, if `run` has one */
+    struct attempt_lander lander; /* may carry it out instead */
 };
 
 /* The last submission read: all tasks of an array share one, and jobs that were

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/list.h"
 #include "lib/log.h"
@@ -12,7 +14,10 @@
 #include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/fd.h"
+#include "os/lock.h"
 #include "os/process.h"
+#include "worker/lander.h"
 #include "worker/log_packer.h"
 #include "scheduler/attempt_start.h"
 #include "worker/task_start.h"
@@ -31,7 +36,8 @@ struct running {
     char *progress;   /* newest line, or NULL */
     struct guard_usage usage;
     char place[OUTPUT_PLACE_BYTES]; /* of its output file, if it needs one */
-    bool locked;                    /* the guard holds its job file's lock */
+    bool locked;                    /* its job file is locked by the guard */
+    int output_fd, lock_fd;         /* if a lander carries it out, else -1 */
     bool in_our_group;              /* gets the signals of the terminal */
     bool term_waits;                /* delayed by worker.patience */
     struct wall started;            /* 0: it may have only been queued */
@@ -50,6 +56,7 @@ struct worker {
     struct worker_options options;
     const struct config *config;
     struct guard *guard;
+    struct landers *landers;
     struct log_packer *packer;
     struct list running; /* list of struct running.link */
     struct map by_handle, by_num;
@@ -72,6 +79,8 @@ static void running_free(struct worker *worker, struct running *running) {
     if (map_get(&worker->by_num, handle_key(&running->num)) == running)
         map_remove(&worker->by_num, handle_key(&running->num));
     list_remove(&running->link);
+    fd_close(&running->output_fd);
+    fd_close(&running->lock_fd);
     free(running->node);
     free(running->progress);
     free(running);
@@ -108,8 +117,10 @@ static void on_later(uv_async_t *async) {
 static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
     struct worker *worker = ctx;
     struct running *running = map_get(&worker->by_handle, handle_key(&id));
-    if (!running)
+    if (!running) {
+        landers_on_started(worker->landers, id, pid);
         return;
+    }
     running->started = at;
     running->pid = pid;
     worker->options.lasting(worker->options.ctx, id);
@@ -191,6 +202,8 @@ static void on_ended(void *ctx, const struct guard_end *from) {
     struct worker *worker = ctx;
     struct running *running =
         map_get(&worker->by_handle, handle_key(&from->id));
+    if (landers_on_ended(worker->landers, from))
+        return;
     if (!running) {
         if (worker->options.foreign)
             worker->options.foreign(worker->options.ctx, from);
@@ -221,6 +234,61 @@ static void on_ended(void *ctx, const struct guard_end *from) {
     bool locked = running->locked;
     running->pid = -1;
     if (!locked)
+        running_free(worker, running);
+    worker->options.ended(worker->options.ctx, &end);
+}
+
+static void on_lander_started(void *ctx, uint64_t handle, pid_t pid) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&handle));
+    running->pid = pid;
+}
+
+/* The output of an attempt that a lander carried out. */
+static void lander_output(struct worker *worker, const struct running *running,
+                          struct run_end *end, char place[OUTPUT_PLACE_BYTES]) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct stat st;
+    struct err err = {0};
+    uint64_t limit = (uint64_t)worker->config->queue.log_limit_bytes;
+    place[0] = '\0';
+    if (fstat(running->output_fd, &st) == 0) {
+        size_t size =
+            (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
+        text_reserve(&bytes, size);
+        ssize_t n = pread(running->output_fd, bytes.p, size, 0);
+        bytes.len = n > 0 ? (size_t)n : 0;
+    }
+    if (!output_add(worker->options.output, text_span(&bytes), SPAN(""), place,
+                    &err)) {
+        log_error("cannot store the output of attempt %" PRIu64 ": %s",
+                  running->handle, err.text);
+        end->lost_output = true;
+        return;
+    }
+    end->output_bytes = bytes.len;
+    end->place = span_of(place);
+}
+
+static void on_lander_ended(void *ctx, const struct lander_end *from) {
+    struct worker *worker = ctx;
+    struct running *running =
+        map_get(&worker->by_handle, handle_key(&from->handle));
+    struct run_end end = {
+        .handle = from->handle,
+        .result = (int)from->result,
+        .exit_code = from->exit_code,
+        .signal = from->signal,
+        .status = from->status,
+        .detail = from->error,
+        .started = running->started,
+        .ended = clock_wall(),
+        .cpu_us = from->cpu_us,
+    };
+    char place[OUTPUT_PLACE_BYTES];
+    lander_output(worker, running, &end, place);
+    running->pid = -1;
+    if (!running->locked)
         running_free(worker, running);
     worker->options.ended(worker->options.ctx, &end);
 }
@@ -270,6 +338,38 @@ static bool needs_slot(const struct run_start *run) {
            (run->train == NULL || run->train->task == RUN_TRAIN_CHECK);
 }
 
+/* False: the guard has to start a process for it. */
+static bool lander_takes(struct worker *worker, struct running *running,
+                         const struct attempt_start *line, int start_fd) {
+    CLEANUP(fd_close) int lock_fd = -1;
+    CLEANUP(fd_close) int output_fd = -1;
+    if (line->lander.name == NULL)
+        return false;
+    output_fd = memfd_create("output", MFD_CLOEXEC);
+    if (output_fd < 0 ||
+        (line->lock_path != NULL &&
+         (!lock_take(worker->options.base_fd, line->lock_path, LOCK_EXCLUSIVE,
+                     false, false, &lock_fd, NULL) ||
+          lock_fd < 0)))
+        return false;
+    running->started = clock_wall();
+    running->grace_ms = worker->config->queue.grace_s * 1000;
+    if (!landers_start(worker->landers,
+                       &(struct lander_start){.handle = running->handle,
+                                              .name = line->lander.name,
+                                              .argv = line->lander.argv,
+                                              .envp = line->lander.envp,
+                                              .dir = line->dir,
+                                              .mask = line->mask,
+                                              .start_fd = start_fd,
+                                              .output_fd = output_fd,
+                                              .lock_fd = lock_fd}))
+        return false;
+    running->output_fd = take_fd(&output_fd);
+    running->lock_fd = take_fd(&lock_fd);
+    return true;
+}
+
 static void runner_start(void *ctx, const struct run_start *run) {
     struct worker *worker = ctx;
     struct arena arena = ARENA_INIT;
@@ -299,10 +399,16 @@ static void runner_start(void *ctx, const struct run_start *run) {
     running->num = run->job->num;
     running->node = run->node.len ? span_string(run->node) : NULL;
     running->locked = line.lock_path != NULL;
+    running->output_fd = running->lock_fd = -1;
     memcpy(running->place, place, sizeof(place));
     list_push(&worker->running, &running->link);
     map_put(&worker->by_handle, handle_key(&running->handle), running);
     map_put(&worker->by_num, handle_key(&running->num), running);
+    if (lander_takes(worker, running, &line, input_fd)) {
+        arena_clear(&arena);
+        return;
+    }
+    running->started = (struct wall){0};
     struct guard_start start = {
         .id = run->handle,
         .argv = line.argv,
@@ -343,6 +449,14 @@ static void on_patience(uv_timer_t *timer) {
     }
 }
 
+static void kill_attempt(struct worker *worker, const struct running *running,
+                         int signal, int64_t grace_ms) {
+    if (running->output_fd >= 0)
+        landers_kill(worker->landers, running->handle, signal, grace_ms);
+    else
+        guard_kill(worker->guard, running->handle, signal, grace_ms);
+}
+
 static void term(struct worker *worker, struct running *running) {
     bool heard =
         running->in_our_group && clock_mono().ns < worker->heard_until.ns;
@@ -355,7 +469,7 @@ static void term(struct worker *worker, struct running *running) {
                            : HEARD_MS,
                        0);
     else
-        guard_kill(worker->guard, running->handle, SIGTERM, running->grace_ms);
+        kill_attempt(worker, running, SIGTERM, running->grace_ms);
     running->term_waits = heard;
 }
 
@@ -367,8 +481,10 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     else if (running && how == RUN_STOP_TERM)
         term(worker, running);
     else if (running && how == RUN_STOP_HUP)
-        guard_kill(worker->guard, handle, SIGHUP,
-                   worker->config->queue.hup_grace_s * 1000);
+        kill_attempt(worker, running, SIGHUP,
+                     worker->config->queue.hup_grace_s * 1000);
+    else if (running)
+        kill_attempt(worker, running, SIGKILL, 0);
     else
         guard_kill(worker->guard, handle, SIGKILL, 0);
 }
@@ -393,7 +509,8 @@ static void runner_release(void *ctx, uint64_t handle) {
     struct running *running = map_get(&worker->by_handle, handle_key(&handle));
     if (!running)
         return;
-    guard_release(worker->guard, handle);
+    if (running->lock_fd < 0)
+        guard_release(worker->guard, handle);
     running_free(worker, running);
 }
 
@@ -421,6 +538,10 @@ bool worker_open(const struct worker_options *options,
         free(worker);
         return err_wrap(err, "cannot start the supervisor");
     }
+    static const struct landers_events landers = {.started = on_lander_started,
+                                                  .ended = on_lander_ended};
+    worker->landers =
+        landers_new(options->loop, worker->guard, &landers, worker);
     uv_async_init(options->loop, &worker->later, on_later);
     uv_timer_init(options->loop, &worker->patience);
     worker->later.data = worker->patience.data = worker;
@@ -574,9 +695,14 @@ static void on_packer_closed(void *ctx) {
     uv_close((uv_handle_t *)&worker->patience, on_patience_closed);
 }
 
-static void on_guard_closed(void *ctx) {
+static void on_landers_closed(void *ctx) {
     struct worker *worker = ctx;
     log_packer_close(worker->packer, on_packer_closed, worker);
+}
+
+static void on_guard_closed(void *ctx) {
+    struct worker *worker = ctx;
+    landers_close(worker->landers, on_landers_closed, worker);
 }
 
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx) {

@@ -145,5 +145,5 @@ int main(int argc, char **argv) {
         dup2(fd, STDIN_FILENO) < 0)
         return 99;
     (void)close(fd);
-    return land_main(revert ? LAND_REVERT : LAND_SETS);
+    return land_main(revert ? LAND_REVERT : LAND_SETS, NULL);
 }
