@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 struct server {
     int sock, signals, null; /* /dev/null */
-    const char *work;
+    char work[PATH_MAX];     /* absolute: git starts in the repository */
     struct child_stop stop;
     struct land_session session;
 };
@@ -119,11 +120,14 @@ static int signals_open(void) {
 }
 
 int land_serve(int sock, const char *work) {
-    struct server server = {.sock = sock, .work = work};
+    struct server server = {.sock = sock};
+    char dir[PATH_MAX];
     child_stop_init(&server.stop);
     server.signals = signals_open();
     server.null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (server.signals < 0 || server.null < 0 ||
+        getcwd(dir, PATH_MAX) == NULL ||
+        snprintf(server.work, PATH_MAX, "%s/%s", dir, work) >= PATH_MAX ||
         fcntl(sock, F_SETFD, FD_CLOEXEC) != 0)
         return 111;
     streams_set(server.null);

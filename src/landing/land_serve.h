@@ -8,7 +8,8 @@
 #ifndef POINTSMAN_LANDING_LAND_SERVE_H
 #define POINTSMAN_LANDING_LAND_SERVE_H
 
-/* All landings use the work directory. Returns the exit status. */
+/* All landings use the work directory, whose path begins at the working
+ * directory. Returns the exit status. */
 int land_serve(int sock, const char *work);
 
 #endif

@@ -13,7 +13,8 @@
 
 /* Distinct from the attempts' and those of other subprocesses. */
 #define LANDER_IDS (UINT64_C(1) << 61)
-enum { IDLE_MS = 60 * 1000 };
+/* While it runs, the file system of the repository cannot be unmounted. */
+enum { IDLE_MS = 10 * 1000 };
 
 struct lander {
     struct list link;

@@ -5,23 +5,23 @@
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# with_word WORD: prints the pids of the processes in the base that have this
-# word in their command line
+# with_word DIRECTORY WORD: prints the pids of the processes in the directory
+# that have this word in their command line
 with_word() {
     for dir in /proc/[0-9]*; do
-        [ "$(readlink "$dir/cwd" 2>/dev/null)" = "$here/base" ] &&
-            tr '\0' '\n' 2>/dev/null <"$dir/cmdline" | grep -qx -e "$1" ||
+        [ "$(readlink "$dir/cwd" 2>/dev/null)" = "$here/$1" ] &&
+            tr '\0' '\n' 2>/dev/null <"$dir/cmdline" | grep -qx -e "$2" ||
             continue
         echo "${dir#/proc/}"
     done
 }
 
 lander() {
-    with_word tmp/lander.main.work
+    with_word base tmp/lander.main.work
 }
 
 reader() {
-    with_word cat-file
+    with_word project.git cat-file
 }
 
 submit_set() {
@@ -36,8 +36,9 @@ land_set() {
     same "commits of $1" "$(times_landed "$1")" 1
 }
 
+# begin_landed [LINE]...: see make_base
 begin_landed() {
-    make_base
+    make_base "$@"
     serve_begin
     land_set C1
     first=$(lander)
@@ -176,7 +177,7 @@ killed() {
 }
 
 cancelled() {
-    begin_landed
+    begin_landed 'grace = 1h'
     kill -STOP "$first"
     submit_set C2 DC fC2 C2
     await '"id":"C2".*"to":"executing"'
