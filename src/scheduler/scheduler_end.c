@@ -58,6 +58,8 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
         attempt->probed = true;
         attempt->probing = false;
         attempt->landed = verdict == LAND_LANDED;
+        if (attempt->landed) /* whatever failed after that */
+            attempt->said = (struct land_verdict_line){0};
         return;
     }
     if (end->result == 100) {
@@ -115,10 +117,19 @@ static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
     scheduler->runner.start(scheduler->runner.ctx, &order);
 }
 
-bool scheduler_end_is_left(const struct scheduler *scheduler,
-                           const struct attempt *attempt) {
+/* The scheduler is being stopped: the next start asks again. */
+static bool is_left(const struct scheduler *scheduler,
+                    const struct attempt *attempt) {
     return scheduler->draining && attempt->probing &&
            attempt->probe_handle == 0 && attempt->probe_count > 0;
+}
+
+bool scheduler_end_waits(const struct scheduler *scheduler,
+                         const struct attempt *attempt) {
+    return is_left(scheduler, attempt) ||
+           (attempt->probing && attempt->probe_handle == 0 &&
+            attempt->probe_count > 0 && attempt->train != NULL &&
+            attempt->said.verdict == LAND_UNAVAILABLE);
 }
 
 struct wall scheduler_probes_next(const struct scheduler *scheduler) {
@@ -126,8 +137,7 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (attempt->probing && !attempt->probe_handle &&
-            !scheduler_end_is_left(scheduler, attempt) &&
-            attempt->probe_again.ns < next.ns)
+            !is_left(scheduler, attempt) && attempt->probe_again.ns < next.ns)
             next = attempt->probe_again;
     }
     return next;
@@ -350,7 +360,8 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
-            if (!scheduler_end_is_left(scheduler, attempt))
+            scheduler_train_plan_probe(scheduler, attempt);
+            if (!is_left(scheduler, attempt))
                 probe_start(scheduler, attempt);
             continue;
         }

@@ -468,6 +468,14 @@ static void landing_committed(struct scheduler *scheduler,
         units_leave(scheduler, target, &verdict);
 }
 
+void scheduler_train_plan_probe(struct scheduler *scheduler,
+                                const struct attempt *attempt) {
+    if (attempt->train != NULL && attempt->end.result == 0 &&
+        attempt->said.verdict == LAND_UNAVAILABLE)
+        scheduler_train_unavailable(scheduler, attempt->train, TARGET_STEP_LAND,
+                                    attempt->said.text);
+}
+
 /* ---- both ---------------------------------------------------------------- */
 
 void scheduler_train_plan_end(struct scheduler *scheduler,
