@@ -27,7 +27,7 @@ static void start(struct scheduler *scheduler, struct target_train *target) {
         return;
     }
     environment->handle = ++scheduler->next_handle;
-    environment->ended = environment->stopped = false;
+    environment->ended = environment->stopped = environment->outdated = false;
     /* The set only names the target; nothing of it is run. */
     struct run_set set = {.job = &job};
     struct run_train train = {.task = RUN_TRAIN_ENVIRONMENT,
@@ -56,7 +56,7 @@ void scheduler_environment_plan(struct scheduler *scheduler,
                                 struct target_train *target) {
     struct target_environment *environment = &target->environment;
     if (environment->handle != 0) {
-        if (scheduler->draining)
+        if (scheduler->draining || environment->outdated)
             stop(scheduler, environment);
     } else if (has_command(target) && !scheduler->draining &&
                environment->due.ns <= scheduler->now.ns) {
@@ -145,7 +145,7 @@ void scheduler_environment_take(struct scheduler *scheduler,
     scheduler->runner.release(scheduler->runner.ctx, environment->handle);
     environment->ended = false;
     environment->handle = 0;
-    if (!has_command(target) || environment->stopped ||
+    if (!has_command(target) || environment->stopped || environment->outdated ||
         (ran && said.verdict == LAND_STOPPED))
         return;
     if (ran && said.verdict == LAND_PASSED)
@@ -157,7 +157,6 @@ void scheduler_environment_take(struct scheduler *scheduler,
 
 /* ---- configuration ------------------------------------------------------- */
 
-/* A process that runs now may be of the old command. */
 void scheduler_environment_renew(struct target_train *target,
                                  struct span command) {
     struct target_environment *environment = &target->environment;
@@ -165,7 +164,7 @@ void scheduler_environment_renew(struct target_train *target,
     if (target->target == NULL ||
         !span_equal(target->target->environment, command)) {
         environment->state = ENVIRONMENT_AWAITED;
-        environment->stopped = true;
+        environment->outdated = true;
     }
 }
 

@@ -61,6 +61,7 @@ struct target_environment {
     } state;
     uint64_t handle; /* of its process; 0: none */
     bool ended, stopped;
+    bool outdated; /* it runs the command of an earlier configuration */
     int result;
     struct text said;
     struct wall due;               /* when it runs next; 0: at once */

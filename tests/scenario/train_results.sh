@@ -100,6 +100,28 @@ environment_is_bounded() {
 scenario 'an environment command that prints for ever or is missing is a failure' \
     environment_is_bounded
 
+environment_hangs() {
+    make_train 2 "environment = cat '$here/hangs'"
+    mkfifo hangs
+    serve_begin
+    submit a DC a
+    why_says a 'waits for the environment command of main'
+    same 'runs of a' "$(runs_of a)" 0
+    # A server that ends does not wait for it.
+    serve_end
+    state_is a pending
+    serve_begin
+    why_says a 'waits for the environment command of main'
+    # Another command takes its place.
+    sed -i 's/^environment.*/environment = echo fine/' base/conf.d/target.conf
+    reload
+    ends 0 within pointsman wait a
+    serve_end
+    all_landed a
+}
+scenario 'an environment command that hangs is stopped when it is replaced' \
+    environment_hangs
+
 # It sees neither the set nor the attempt, so that they do not change the key.
 environment_is_clean() {
     make_train 2 "environment = sh -c 'env | sort >\"\$0\"; pwd; ls' '$here/seen'"
