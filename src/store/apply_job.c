@@ -226,7 +226,11 @@ static struct span record_detail(struct arena *arena,
 
 bool apply_record(struct apply *apply, struct op *op, struct row *row,
                   struct err *err) {
-    if (row->state != STATE_QUEUED && row->state != STATE_STAGED)
+    /* The record of a set that follows others may change until it ends. */
+    bool live = op->kind == OP_SPLICE
+                    ? !job_state_is_final(row->state)
+                    : row->state == STATE_QUEUED || row->state == STATE_STAGED;
+    if (!live)
         return answer(op, STORE_CONFLICT);
     if (!apply->ops->edges_replace(apply->rows, row->num, &op->record, err))
         return false;

@@ -153,7 +153,8 @@ unsigned store_move(struct store_batch *batch, const struct store_move *move);
 unsigned store_record(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Like store_record but without an event: edges spliced when a precursor
- * left (O6). The event of store_record lists the ids in its detail. */
+ * left (O6). CONFLICT if the job has ended: a set that follows others has a
+ * record in P and X too. The event of store_record lists the ids in its detail. */
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Inheritance (O14); no event. CONFLICT when the job is final. */

@@ -363,6 +363,32 @@ static void a_record_replaces_only_the_precursors(void **state) {
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
 }
 
+static void
+the_record_of_a_set_that_follows_is_spliced_until_it_ends(void **state) {
+    struct rig *rig = *state;
+    const struct span ids[] = {SPAN("C1")};
+    const struct {
+        enum job_state to;
+        const char *reason;
+        enum store_result result;
+    } steps[] = {
+        {STATE_STAGED, "staged", STORE_DONE},
+        {STATE_PENDING, "follows", STORE_DONE},
+        {STATE_EXECUTING, "start", STORE_DONE},
+        {STATE_FAILED, "dep-failed", STORE_CONFLICT},
+    };
+    struct job job = rig_change("C9", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    enum job_state from = STATE_QUEUED;
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        rig_move(rig, num, from, steps[i].to, steps[i].reason);
+        from = steps[i].to;
+        struct store_batch *batch = rig_batch(rig);
+        store_splice(batch, num, ids, 1);
+        assert_int_equal(rig_write(batch), steps[i].result);
+    }
+}
+
 static void a_rank_does_not_change_the_key(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
@@ -597,6 +623,7 @@ int main(void) {
         RIG_TESTS(cancellation_is_requested_only_of_executing_jobs),
         RIG_TESTS(a_job_to_be_cancelled_is_not_abandoned_by_a_rollback),
         RIG_TESTS(a_record_replaces_only_the_precursors),
+        RIG_TESTS(the_record_of_a_set_that_follows_is_spliced_until_it_ends),
         RIG_TESTS(a_rank_does_not_change_the_key),
         RIG_TESTS(a_projection_is_valid_for_one_state_only),
         RIG_TESTS(notes_only_write_events),
