@@ -252,6 +252,19 @@ uint64_t groups_under(const struct groups *groups, uint64_t num,
     return 0;
 }
 
+bool groups_is_whole(const struct groups *groups, uint64_t num,
+                     uint64_t entry) {
+    const struct member *member = member_find(groups, num);
+
+    if (member == NULL)
+        return false;
+    LIST_EACH (&member->group->members, it) {
+        if (MEMBER_OF(it)->entry != entry)
+            return false;
+    }
+    return true;
+}
+
 enum job_state groups_state(const struct groups *groups, uint64_t num,
                             uint64_t entry) {
     const struct member *member = member_find(groups, num);

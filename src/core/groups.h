@@ -82,6 +82,8 @@ void groups_enter(struct groups *groups, uint64_t num, uint64_t entry);
  * `num` itself; 0 = none. */
 uint64_t groups_under(const struct groups *groups, uint64_t num,
                       uint64_t entry);
+/* True if all live members of the group of `num` are filed under this entry. */
+bool groups_is_whole(const struct groups *groups, uint64_t num, uint64_t entry);
 /* The earliest state of the members under the entry, not counting abandoned
  * ones; STATE_NONE: there is no such member. */
 enum job_state groups_state(const struct groups *groups, uint64_t num,

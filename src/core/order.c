@@ -83,6 +83,7 @@ void order_free(struct order *order) {
     order_pointers_clear(&order->down);
     order_pointers_clear(&order->stack);
     order_pointers_clear(&order->tangles);
+    order_pointers_clear(&order->items_found);
     free(order->preds.p);
     free(order->effects);
     text_clear(&order->scratch);
@@ -274,7 +275,7 @@ static void move_behind_dependencies(struct order *order,
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open) {
     struct order_node *node = node_find(order, num);
-    bool waits_again;
+    bool waits_again, passed_rank;
 
     if (node == NULL || to >= JOB_STATES)
         return false;
@@ -284,17 +285,23 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     }
     if (to == STATE_QUEUED)
         node->goes_back = node->splice = false;
-    if (order_node_is_waiting(node) && to != STATE_QUEUED && to != STATE_STAGED)
-        order_rank_leaving(order, node);
     waits_again = !order_node_is_waiting(node);
+    passed_rank = order_node_passes_rank(node);
     if (to == STATE_ABANDONED && node->state != STATE_ABANDONED)
         node->was = node->state;
     node->state = to;
     node->since = since;
-    if (waits_again && order_node_is_waiting(node)) {
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_HINT)
+            order_edge_hint_update(order, &node->edges[i]);
+    if (!order_node_stands_waiting(node))
+        order_edges_settle_served(order, node);
+    if (passed_rank && !order_node_passes_rank(node))
+        order_rank_leaving(order, node);
+    if (!passed_rank && order_node_passes_rank(node))
         order_rank_waits_again(order, node);
+    if (waits_again && order_node_is_waiting(node))
         move_behind_dependencies(order, node);
-    }
     node_stays(order, node);
     return true;
 }
@@ -363,7 +370,8 @@ bool order_again(struct order *order, uint64_t num) {
 
     if (node == NULL)
         return mark_outside(order, num);
-    node->splice = node->splice || node->state == STATE_STAGED;
+    node->splice =
+        node->splice || node->state == STATE_STAGED || order_node_follows(node);
     order_key_set(&node->recorded, NULL);
     node_stays(order, node);
     return true;
@@ -476,9 +484,8 @@ static void set_failure_cause(struct order *order,
         arena_span(order->arena, item->id);
 }
 
-static void fail_after_failure(struct order *order, struct order_node *node) {
-    const struct order_item *item = first_of(node, VERDICT_FAILED);
-
+static void fail_after_failure(struct order *order, struct order_node *node,
+                               const struct order_item *item) {
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
     text_addspan(&order->scratch, item->id);
@@ -521,7 +528,7 @@ static bool must_fail(struct order *order, struct order_node *node) {
     if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
         return false;
     if (node->counts[VERDICT_FAILED] > 0)
-        fail_after_failure(order, node);
+        fail_after_failure(order, node, first_of(node, VERDICT_FAILED));
     else if (node->counts[VERDICT_ROLLED_BACK] > 0)
         fail_after_rollback(order, node);
     else if (node->counts[VERDICT_UNKNOWN] > 0 &&
@@ -530,54 +537,60 @@ static bool must_fail(struct order *order, struct order_node *node) {
     return node->failing;
 }
 
-static bool is_free(const struct order_node *node) {
-    return node->seq != 0 && node->blocked == 0 && node->hints == 0 &&
-           node->counts[VERDICT_WAIT] == 0 &&
-           node->counts[VERDICT_ASKED] == 0 &&
-           node->counts[VERDICT_UNKNOWN] == 0;
+/* The same for a job in P. */
+static bool must_fail_pending(struct order *order, struct order_node *node) {
+    const struct order_item *item;
+
+    if (node->failing)
+        return true;
+    item = node->holds == 0 ? order_follow_ended(order, node) : NULL;
+    if (item != NULL)
+        fail_after_failure(order, node, item);
+    return node->failing;
 }
 
-static void propose(struct order *order, struct order_node *node,
-                    enum order_effect_kind kind, const char *reason) {
-    struct order_effect *effect;
-    const struct span *ids;
-    size_t count;
+static bool judge_failure(struct order *order, struct order_node *node) {
+    return node->state == STATE_STAGED    ? must_fail(order, node)
+           : node->state == STATE_PENDING ? must_fail_pending(order, node)
+                                          : false;
+}
 
-    if (node->asked == kind + 1)
-        return;
-    if (kind != ORDER_STAGE && kind != ORDER_SPLICE) {
-        order_effect_add(order, node, kind, reason);
-        return;
-    }
-    count = order_preds_ids(order, node, &ids);
-    effect = order_effect_add(order, node, kind, reason);
-    effect->precursors = ids;
-    effect->precursor_count = count;
-    node->splice = node->goes_back = false;
+static bool is_decided(const struct order_node *node) {
+    return node->seq != 0 && node->counts[VERDICT_ASKED] == 0 &&
+           node->counts[VERDICT_UNKNOWN] == 0;
 }
 
 static void judge_queued(struct order *order, struct order_node *node) {
     if (node->failing || node->holds != 0)
         return;
     if (node->rb) {
-        propose(order, node, ORDER_TO_PENDING_RB, REASON_RB);
+        order_propose(order, node, ORDER_TO_PENDING_RB, REASON_RB);
         order_node_rank_again(order, node);
     } else if (node->seq != 0) {
-        propose(order, node, ORDER_STAGE, "staged");
+        order_propose(order, node, ORDER_STAGE, "staged");
     }
 }
 
 static void judge_staged(struct order *order, struct order_node *node) {
+    bool held = node->holds != 0;
+
     if (node->failing || node->seq == 0)
         return;
-    if (node->holds == 0 && node->goes_back) {
-        propose(order, node, ORDER_RECOMPUTE, "recompute");
-    } else if (node->holds == 0 && is_free(node)) {
-        propose(order, node, ORDER_READY, "ready");
-        list_remove(&node->rank_unrecorded);
-        list_push(&order->rank_unrecorded, &node->rank_unrecorded);
-    } else if (node->splice) {
-        propose(order, node, ORDER_SPLICE, "");
+    if (!held && node->goes_back) {
+        order_propose(order, node, ORDER_RECOMPUTE, "recompute");
+        return;
+    }
+    /* Once it is pending, its record tells whom it follows (O20). */
+    if (node->splice)
+        order_propose(order, node, ORDER_SPLICE, "");
+    if (held || !is_decided(node))
+        return;
+    if (!order_node_is_behind(node)) {
+        order_propose(order, node, ORDER_READY, "ready");
+        order_rank_record(order, node);
+    } else if (order_preds_ride(order, node)) {
+        order_propose(order, node, ORDER_FOLLOW, "follows");
+        order_rank_record(order, node);
     }
 }
 
@@ -586,9 +599,8 @@ static void judge(struct order *order, struct order_node *node) {
         judge_queued(order, node);
     } else if (node->state == STATE_STAGED) {
         judge_staged(order, node);
-    } else if (node->state == STATE_PENDING) {
-        list_remove(&node->rank_unrecorded);
-        list_push(&order->rank_unrecorded, &node->rank_unrecorded);
+    } else if (node->state == STATE_PENDING || node->state == STATE_EXECUTING) {
+        order_follow_judge(order, node);
     }
 }
 
@@ -615,7 +627,7 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
     list_init(&rest);
     while ((link = list_pop(&order->dirty)) != NULL) {
         struct order_node *node = LIST_OF(link, struct order_node, dirty);
-        if (node->state != STATE_STAGED || !must_fail(order, node))
+        if (!judge_failure(order, node))
             list_push(&rest, link);
     }
     while ((link = list_pop(&rest)) != NULL)

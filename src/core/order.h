@@ -143,6 +143,25 @@ bool order_has(const struct order *order, uint64_t num);
  * next call. */
 struct span order_rank(const struct order *order, struct span id);
 
+/* ---- sets that follow others (O20)
+ * -------------------------------------------------------- */
+
+/* The set has joined the merge train of its target, or has left it. While it is
+ * there, others may follow it. False: unknown num. */
+bool order_ride(struct order *order, uint64_t num, bool rides);
+
+/* A job that a pending set waits for. */
+struct order_follow {
+    uint64_t num;
+    bool dependency; /* must be done; otherwise it must only have left the
+                        queue */
+};
+/* What a set in P waits for, in the arena. False: not known yet. In this case,
+ * and if it waits for anything while it is on no train, ORDER_OFFER is proposed
+ * once that may have changed. */
+bool order_follows(struct order *order, uint64_t num, struct arena *arena,
+                   struct order_follow **ret_follows, size_t *ret_count);
+
 /* ---- proposals
  * ------------------------------------------------------------ */
 
@@ -150,9 +169,14 @@ enum order_effect_kind {
     ORDER_STAGE,         /* Q -> S `staged`; `precursors` is the record */
     ORDER_TO_PENDING_RB, /* Q -> P `rb` */
     ORDER_READY,         /* S -> P `ready` */
-    ORDER_FAIL,          /* Q | S -> F; reason, detail */
+    ORDER_FOLLOW,        /* S -> P `follows`: all that it waits for is on the
+                            merge train of its target */
+    ORDER_OFFER,         /* stays in P: ask again what it waits for; nothing is
+                            recorded */
+    ORDER_FAIL,          /* Q | S | P -> F; reason, detail */
     ORDER_RECOMPUTE,     /* S -> Q `recompute` (O5) */
-    ORDER_SPLICE,        /* stays in S; `precursors` replaces its record (O6) */
+    ORDER_SPLICE,        /* keeps its state; `precursors` replaces its record
+                            (O6) */
     ORDER_RANK           /* schedule it with `rank` (O14); may be a plain
                             command that a job here depends on */
 };
@@ -162,7 +186,8 @@ struct order_effect {
     uint64_t num;
     enum job_state from;           /* commit only while the job is in this
                                       state */
-    struct span reason;            /* of life.def; empty for SPLICE and RANK */
+    struct span reason;            /* of life.def; empty for SPLICE, OFFER and
+                                      RANK */
     struct span detail;            /* a sentence for people; may be empty */
     struct span about;             /* for FAIL: the dependency that causes it;
                                       empty: a cycle */

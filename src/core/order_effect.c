@@ -18,7 +18,7 @@ struct order_effect *order_effect_add(struct order *order,
         effect->from = node->state;
         effect->urgency = order_key_class(node->rank);
         effect->target = arena_span(order->arena, order_path_target(node));
-        if (kind != ORDER_SPLICE)
+        if (kind != ORDER_SPLICE && kind != ORDER_OFFER)
             node->asked = kind + 1;
     }
     return effect;
@@ -33,4 +33,23 @@ void order_effect_fail(struct order *order, struct order_node *node,
     node->failing = true;
     node->failure = reason;
     order_items_changed(order, node);
+}
+
+void order_propose(struct order *order, struct order_node *node,
+                   enum order_effect_kind kind, const char *reason) {
+    struct order_effect *effect;
+    const struct span *ids;
+    size_t count;
+
+    if (node->asked == kind + 1)
+        return;
+    if (kind != ORDER_STAGE && kind != ORDER_SPLICE) {
+        order_effect_add(order, node, kind, reason);
+        return;
+    }
+    count = order_preds_ids(order, node, &ids);
+    effect = order_effect_add(order, node, kind, reason);
+    effect->precursors = ids;
+    effect->precursor_count = count;
+    node->splice = node->goes_back = false;
 }

@@ -9,6 +9,7 @@
  *   order_rank.c    inheritance (O14)
  *   order_insert.c  L: a newcomer in front of the jobs that depend on it
  *   order_line.c    L: placing, moving behind newcomers, cycles (O4, O5, O9)
+ *   order_follow.c  sets that follow others onto a merge train (O20)
  *   order_why.c     explanations
  *   order.c         input, and the decision about each job */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
@@ -85,8 +86,9 @@ struct order_item {
 enum order_edge_use {
     USE_DEPENDENCY,
     USE_HINT,
-    USE_RECORD,    /* only until it is first placed */
-    USE_SUPERSEDES /* keeps the item and its link alive */
+    USE_RECORD,     /* only until it is first placed */
+    USE_SUPERSEDES, /* keeps the item and its link alive */
+    USE_SETTLED     /* a dependency or hint that does not count any more */
 };
 
 struct order_edge {
@@ -149,6 +151,8 @@ struct order_node {
     bool failing;            /* its failure is proposed */
     bool goes_back;          /* its record must be rebuilt */
     bool splice;             /* its record is missing a job */
+    bool rides;              /* it is on the merge train of its target */
+    bool parked;             /* pending, but waits: its owner was told so */
     bool was_recorded;       /* before a restart; not compared with L yet */
     unsigned asked;          /* kind + 1 of the proposal under way */
     const char *failure;     /* the reason, for order_why; static */
@@ -193,6 +197,7 @@ struct order {
     struct order_pointers late; /* items that became successors; referenced */
     struct order_pointers up, down; /* chains of successors, see below */
     struct order_pointers stack, tangles;
+    struct order_pointers items_found; /* by order_preds_items */
     struct order_preds preds;
     struct text scratch;
     /* during a scan */
@@ -211,6 +216,27 @@ static inline struct order_item *order_node_item(const struct order_node *node,
 }
 static inline bool order_node_is_waiting(const struct order_node *node) {
     return node->state == STATE_QUEUED || node->state == STATE_STAGED;
+}
+/* Whether something in front of it has to go first. A set that follows others
+ * onto a merge train waits for them in P and X too. */
+static inline bool order_node_is_behind(const struct order_node *node) {
+    return node->blocked > 0 || node->hints > 0 ||
+           node->counts[VERDICT_WAIT] > 0;
+}
+static inline bool order_node_follows(const struct order_node *node) {
+    return (node->state == STATE_PENDING || node->state == STATE_EXECUTING) &&
+           order_node_is_behind(node);
+}
+/* What it waits for inherits its rank. */
+static inline bool order_node_passes_rank(const struct order_node *node) {
+    return order_node_is_waiting(node) || order_node_follows(node);
+}
+/* The same for one of the jobs that it waits for. A pending job does not move
+ * behind a successor of its dependency. */
+static inline bool order_node_lends(const struct order_node *node,
+                                    const struct order_node *to) {
+    return order_node_is_waiting(node) ||
+           (order_node_follows(node) && (to == NULL || to->seq < node->seq));
 }
 /* The state by which it stands in L: an undecided job keeps the place to which
  * it may come back. */
@@ -258,6 +284,12 @@ void order_edge_open(struct order *order, struct order_edge *edge,
                      enum order_edge_use use);
 void order_edge_close(struct order *order, struct order_edge *edge);
 void order_edge_hint_update(struct order *order, struct order_edge *edge);
+/* The job became pending: dependencies that are done do not count any more. */
+void order_edges_settle_served(struct order *order, struct order_node *node);
+/* For a job that was pending or executing before a restart: what its record
+ * does not name had left the queue before, came later, or is a member of its
+ * group, which lands with it. */
+void order_edges_settle(struct order *order, struct order_node *node);
 /* Drops the record from before a restart. */
 void order_record_close(struct order *order, struct order_node *node);
 /* Recomputes its rank at the end of the scan. */
@@ -298,6 +330,14 @@ void order_preds_collect(struct order *order, const struct order_node *node);
  * look at the others. */
 struct order_node *order_preds_first(struct order *order,
                                      const struct order_node *node);
+/* True if all that it waits for is on the merge train of its target. */
+bool order_preds_ride(struct order *order, const struct order_node *node);
+/* Marks and returns the items of all its precursors, each once: all ids of
+ * those that land together, which stand by themselves after a restart (O13).
+ * Valid until the next call. */
+const struct order_pointers *order_preds_items(struct order *order,
+                                               const struct order_node *node,
+                                               uint64_t mark);
 /* The ids of its precursors, each once, in the arena of the scan. */
 size_t order_preds_ids(struct order *order, const struct order_node *node,
                        const struct span **ret_ids);
@@ -308,9 +348,21 @@ struct order_effect *order_effect_add(struct order *order,
                                       struct order_node *node,
                                       enum order_effect_kind kind,
                                       const char *reason);
+/* Proposes it, with its record if that is part of it; once, until the job is
+ * reported on. */
+void order_propose(struct order *order, struct order_node *node,
+                   enum order_effect_kind kind, const char *reason);
 /* Proposes that the job fails; its dependents are judged accordingly. */
 void order_effect_fail(struct order *order, struct order_node *node,
                        const char *reason, const char *detail);
+
+/* ---- order_follow.c ----------------------------------------------------- */
+
+/* The dependency for which a pending set fails; NULL: none. */
+const struct order_item *order_follow_ended(struct order *order,
+                                            const struct order_node *node);
+/* Proposes what is to be done for a job in P or X. */
+void order_follow_judge(struct order *order, struct order_node *node);
 
 /* ---- order_line.c ------------------------------------------------------- */
 
@@ -338,6 +390,8 @@ int order_rank_compare(const void *a, const void *b); /* for order->ranks */
 void order_rank_joined(struct order *order, struct order_node *node);
 void order_rank_leaving(struct order *order, struct order_node *node);
 void order_rank_waits_again(struct order *order, struct order_node *node);
+/* Its rank is recorded at the end of the scan, if that has to be done now. */
+void order_rank_record(struct order *order, struct order_node *node);
 void order_rank_finish(struct order *order); /* at the end of a scan */
 
 #endif

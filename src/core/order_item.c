@@ -228,6 +228,13 @@ static void chain_judge(struct order *order, struct order_item *item) {
     }
 }
 
+/* What a pending job needed is done: if that is rolled back later, the job is a
+ * member of the rollback, and does not wait again. */
+static bool is_settled_by(const struct order_edge *edge,
+                          enum order_verdict verdict) {
+    return verdict == VERDICT_SERVED && !order_node_stands_waiting(edge->node);
+}
+
 static void verdict_update(struct order *order, struct order_item *item) {
     enum order_verdict old = item->verdict, new = chain_verdict(order, item);
 
@@ -243,7 +250,10 @@ static void verdict_update(struct order *order, struct order_item *item) {
             order_edge_hint_update(order, edge);
         } else if (edge->use == USE_DEPENDENCY && old != new) {
             edge_count(order, edge, old, false);
-            edge_count(order, edge, new, true);
+            if (is_settled_by(edge, new))
+                edge->use = USE_SETTLED;
+            else
+                edge_count(order, edge, new, true);
             /* A plain command that arrived: the record lacks it. A chain that
              * is satisfied: the record names successors that are still live. */
             if ((new == VERDICT_WAIT && item->node == NULL) ||
@@ -272,7 +282,8 @@ void order_items_changed(struct order *order, struct order_node *node) {
 /* ---- edges -------------------------------------------------------------- */
 
 /* A hint counts while the job it names is live and stands in front (O7): a set
- * that arrived later, or that waits for this one, is no precursor. */
+ * that arrived later, or that waits for this one, is no precursor. A plain
+ * command has no place, so a pending job does not wait for it any more. */
 static bool hint_waits(const struct order_edge *edge) {
     const struct order_node *to = edge->item->node;
 
@@ -280,7 +291,8 @@ static bool hint_waits(const struct order_edge *edge) {
         return false;
     if (to != NULL)
         return to->seq != 0 && edge->node->seq > to->seq;
-    return order_item_is_live(edge->item) || !edge->item->known;
+    return order_node_stands_waiting(edge->node) &&
+           (order_item_is_live(edge->item) || !edge->item->known);
 }
 
 void order_edge_hint_update(struct order *order, struct order_edge *edge) {
@@ -329,6 +341,35 @@ void order_edge_close(struct order *order, struct order_edge *edge) {
     list_remove(&edge->in_item);
     order_item_unref(order, edge->item);
     edge->item = NULL;
+}
+
+static void edge_settle(struct order *order, struct order_edge *edge) {
+    if (edge->use == USE_DEPENDENCY)
+        edge_count(order, edge, edge->item->verdict, false);
+    edge->use = USE_SETTLED;
+}
+
+void order_edges_settle_served(struct order *order, struct order_node *node) {
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_DEPENDENCY &&
+            node->edges[i].item->verdict == VERDICT_SERVED)
+            edge_settle(order, &node->edges[i]);
+}
+
+void order_edges_settle(struct order *order, struct order_node *node) {
+    uint64_t mark = ++order->mark;
+
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_RECORD)
+            node->edges[i].item->set_mark = mark;
+    for (size_t i = 0; i < node->edge_count; i++) {
+        struct order_edge *edge = &node->edges[i];
+
+        if ((edge->use == USE_DEPENDENCY ||
+             (edge->use == USE_HINT && !edge->waits)) &&
+            edge->item->set_mark != mark)
+            edge_settle(order, edge);
+    }
 }
 
 /* The record is at the end of the edges. */

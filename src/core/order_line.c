@@ -10,7 +10,11 @@
  *
  * Dependencies are binding. Records from before a restart and submitters' hints
  * are preferences: they are followed while possible. Nodes that remain in the
- * end are in, or behind, a cycle of dependencies. */
+ * end are in, or behind, a cycle of dependencies.
+ *
+ * Among those that run or may run, only their records count: they name the
+ * dependencies too (O3), and members of a group, which may depend on each other
+ * in a ring, are not in the records of each other. */
 
 /* ---- what a move changes --------------------------------------------------
  */
@@ -234,15 +238,28 @@ static bool binds(const struct order_item *item) {
     return node != NULL && node->seq == 0 && !node->rb && !node->failing;
 }
 
+/* The edge between two jobs that run or may run is part of the record of one.
+ */
+static bool follows(const struct order_edge *edge) {
+    const struct order_node *to = edge->item->node;
+
+    return edge->use == USE_RECORD && to != NULL &&
+           !order_node_stands_waiting(edge->node) &&
+           !order_node_stands_waiting(to);
+}
+
 static void degrees_count(struct order *order, struct order_node *node) {
+    bool waits = order_node_stands_waiting(node);
+
     node->hard = node->soft = 0;
-    if (!order_node_stands_waiting(node))
-        return;
     for (size_t i = 0; i < node->edge_count; i++) {
         struct order_edge *edge = &node->edges[i];
 
-        if (edge->use == USE_DEPENDENCY &&
-            edge->item->verdict == VERDICT_WAIT) {
+        if (!waits) {
+            node->soft +=
+                follows(edge) && edge->item->node != node && binds(edge->item);
+        } else if (edge->use == USE_DEPENDENCY &&
+                   edge->item->verdict == VERDICT_WAIT) {
             order_chain_down(order, edge->item);
             for (size_t k = 0; k < order->down.count; k++)
                 node->hard += binds(order->down.p[k]);
@@ -263,8 +280,15 @@ static void placing_offer(struct placing *placing, struct order_node *node) {
 }
 
 static bool is_unplaced(const struct order_node *node) {
-    return node->seq == 0 && !node->failing && !list_empty(&node->fresh) &&
-           order_node_stands_waiting(node);
+    return node->seq == 0 && !node->failing && !list_empty(&node->fresh);
+}
+
+static void release_softly(struct placing *placing, struct order_node *node) {
+    node->soft--;
+    if (node->hard == 0 && node->soft == 0) {
+        heap_remove(&placing->wishes, node);
+        heap_push(&placing->ready, node);
+    }
 }
 
 static void release_edge(struct placing *placing, const struct order_item *at,
@@ -273,15 +297,14 @@ static void release_edge(struct placing *placing, const struct order_item *at,
 
     if (!is_unplaced(node))
         return;
-    if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT) {
+    if (!order_node_stands_waiting(node)) {
+        if (own && follows(edge))
+            release_softly(placing, node);
+    } else if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT) {
         if (--node->hard == 0)
             placing_offer(placing, node);
     } else if (own && (edge->use == USE_HINT || edge->use == USE_RECORD)) {
-        node->soft--;
-        if (node->hard == 0 && node->soft == 0) {
-            heap_remove(&placing->wishes, node);
-            heap_push(&placing->ready, node);
-        }
+        release_softly(placing, node);
     }
 }
 
@@ -422,18 +445,17 @@ static bool cycle_break(struct order *order, struct placing *placing,
 /* After a start: compares the recorded precursors with L. They differ if the
  * scheduler died between a step and the splicing that followed from it. */
 static void record_judge(struct order *order, struct order_node *node) {
-    uint64_t recorded, waited;
+    uint64_t recorded = ++order->mark, waited = ++order->mark;
+    const struct order_pointers *items;
 
-    order_preds_collect(order, node);
-    recorded = ++order->mark;
-    waited = ++order->mark;
+    items = order_preds_items(order, node, ++order->mark);
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_RECORD)
             node->edges[i].item->set_mark = recorded;
-    for (size_t i = 0; i < order->preds.count; i++) {
-        struct order_item *item = order->preds.p[i].item;
+    for (size_t i = 0; i < items->count; i++) {
+        struct order_item *item = items->p[i];
 
-        if (item->set_mark != recorded && item->set_mark != waited)
+        if (item->set_mark != recorded)
             node->splice = true;
         item->set_mark = waited;
     }
@@ -458,20 +480,35 @@ static void placing_open(struct order *order, struct placing *placing) {
         order_pointers_push(&placing->all,
                             LIST_OF(it, struct order_node, fresh));
     }
+    for (size_t i = 0; i < placing->all.count; i++) {
+        struct order_node *node = placing->all.p[i];
+
+        if (node->was_recorded && !order_node_stands_waiting(node))
+            order_edges_settle(order, node);
+    }
     for (size_t i = 0; i < placing->all.count; i++)
         degrees_count(order, placing->all.p[i]);
     for (size_t i = 0; i < placing->all.count; i++)
         placing_offer(placing, placing->all.p[i]);
 }
 
+/* Those that run or may run come first, whatever a damaged record says. */
+static struct order_node *placing_next(struct placing *placing) {
+    const struct order_node *ready = heap_first(&placing->ready),
+                            *wish = heap_first(&placing->wishes);
+
+    if (ready != NULL &&
+        (wish == NULL || standing(wish) > 0 || standing(ready) == 0))
+        return heap_pop(&placing->ready);
+    return heap_pop(&placing->wishes);
+}
+
 static void placing_run(struct order *order, struct placing *placing) {
     size_t at = 0;
 
     for (;;) {
-        struct order_node *node = heap_pop(&placing->ready);
+        struct order_node *node = placing_next(placing);
 
-        if (node == NULL)
-            node = heap_pop(&placing->wishes);
         if (node != NULL) {
             place(order, placing, node);
             continue;
@@ -491,7 +528,8 @@ static void placing_close(struct order *order, struct placing *placing) {
         if (node->seq == 0 || !node->was_recorded)
             continue;
         node->was_recorded = false;
-        if (order_node_stands_as(node) == STATE_STAGED)
+        if (order_node_stands_as(node) == STATE_STAGED ||
+            order_node_follows(node))
             record_judge(order, node);
         order_record_close(order, node);
     }

@@ -33,7 +33,7 @@ static void push_to(struct order *order, const struct order_node *from,
 
     if (node == NULL) {
         order_item_rank_again(order, item);
-    } else if (!order_node_inherits(node)) {
+    } else if (!order_node_inherits(node) || !order_node_lends(from, node)) {
         return;
     } else if (order_key_compare(from->rank, node->rank) < 0) {
         order_key_set(&node->rank, from->rank);
@@ -52,7 +52,7 @@ static void push(struct order *order, struct order_node *node) {
     while (stack->count > 0) {
         struct order_node *at = stack->p[--stack->count];
 
-        if (!order_node_is_waiting(at))
+        if (!order_node_passes_rank(at))
             continue;
         order_preds_collect(order, at);
         for (size_t i = 0; i < order->preds.count; i++)
@@ -91,11 +91,11 @@ void order_rank_leaving(struct order *order, struct order_node *node) {
 
 /* ---- computing ---------------------------------------------------------- */
 
-static void keep_better(struct order_key **best,
-                        const struct order_edge *edge) {
+static void keep_better(struct order_key **best, const struct order_edge *edge,
+                        const struct order_item *item) {
     const struct order_node *node = edge->node;
 
-    if (node->seq != 0 && order_node_is_waiting(node) &&
+    if (node->seq != 0 && order_node_lends(node, item->node) &&
         order_key_compare(node->rank, *best) < 0)
         *best = node->rank;
 }
@@ -113,9 +113,9 @@ static struct order_key *best_of_edges(struct order *order,
                 LIST_OF(it, struct order_edge, in_item);
 
             if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
-                keep_better(&best, edge);
+                keep_better(&best, edge, item);
             else if (edge->use == USE_HINT && edge->waits && at == item)
-                keep_better(&best, edge);
+                keep_better(&best, edge, item);
         }
     }
     return best;
@@ -135,7 +135,7 @@ static struct order_key *rank_of(struct order *order,
         LIST_EACH (&behind->uses, it) {
             const struct order_node *waiter =
                 LIST_OF(it, struct order_use, in_group)->node;
-            if (order_node_is_waiting(waiter) &&
+            if (order_node_passes_rank(waiter) &&
                 order_key_compare(waiter->rank, best) < 0)
                 best = waiter->rank;
         }
@@ -204,15 +204,22 @@ static void propose_item_rank(struct order *order, struct order_item *item) {
 
 static void propose_node_rank(struct order *order, struct order_node *node) {
     bool leaves = node->asked == ORDER_READY + 1 ||
+                  node->asked == ORDER_FOLLOW + 1 ||
                   node->asked == ORDER_TO_PENDING_RB + 1;
+    bool rides = node->state == STATE_EXECUTING && node->rides;
 
-    if (node->state != STATE_PENDING && !leaves)
+    if (node->state != STATE_PENDING && !leaves && !rides)
         return;
     if (key_is(node->rank, node->recorded))
         return;
     order_key_set(&node->recorded, node->rank);
     add_rank_effect(order, node->num, node->state, node->rank)->target =
         arena_span(order->arena, order_path_target(node));
+}
+
+void order_rank_record(struct order *order, struct order_node *node) {
+    list_remove(&node->rank_unrecorded);
+    list_push(&order->rank_unrecorded, &node->rank_unrecorded);
 }
 
 void order_rank_finish(struct order *order) {

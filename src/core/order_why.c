@@ -58,7 +58,7 @@ static void root_find(struct reasons *reasons, struct order_reason *reason,
     reason->root_state = reason->state;
     reason->root_since = reason->since;
     reason->root_holds = reason->holds;
-    while (node != NULL && node->seq != 0 && order_node_is_waiting(node) &&
+    while (node != NULL && node->seq != 0 && order_node_passes_rank(node) &&
            (next = order_preds_first(reasons->order, node)) != NULL) {
         if (reasons->steps++ == ROOT_STEPS_MAX) {
             reason->root = (struct span){0};
@@ -204,7 +204,7 @@ size_t order_why(const struct order *order, uint64_t num, struct wall now,
     if (node->failing)
         reason_add(&reasons, ORDER_WHY_FAILING, NULL)->detail =
             span_of(node->failure);
-    else if (order_node_is_waiting(node) && !node->rb)
+    else if (order_node_passes_rank(node) && !node->rb)
         why_waiting(&reasons, node);
     if (node->state == STATE_QUEUED && node->seq == 0 && !node->failing &&
         !node->rb)

@@ -269,6 +269,10 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
 static void plan_effect(struct scheduler *scheduler,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
+    if (effect->kind == ORDER_OFFER) {
+        scheduler_offer_again(scheduler, effect->num);
+        return;
+    }
     if (effect->kind != ORDER_SPLICE)
         scheduler_yield(scheduler, effect->target, effect->urgency,
                         effect->num);
@@ -291,9 +295,9 @@ static void plan_effect(struct scheduler *scheduler,
         return;
     }
     static const enum job_state to[] = {
-        [ORDER_STAGE] = STATE_STAGED,     [ORDER_TO_PENDING_RB] = STATE_PENDING,
-        [ORDER_READY] = STATE_PENDING,    [ORDER_FAIL] = STATE_FAILED,
-        [ORDER_RECOMPUTE] = STATE_QUEUED,
+        [ORDER_STAGE] = STATE_STAGED,  [ORDER_TO_PENDING_RB] = STATE_PENDING,
+        [ORDER_READY] = STATE_PENDING, [ORDER_FOLLOW] = STATE_PENDING,
+        [ORDER_FAIL] = STATE_FAILED,   [ORDER_RECOMPUTE] = STATE_QUEUED,
     };
     struct store_move move = {
         .num = effect->num,

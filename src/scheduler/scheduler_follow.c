@@ -11,7 +11,7 @@
 
 /* The other process may be stopped, or decide otherwise: after this time, less
  * urgent jobs start. One that takes so many steps at once is not followed in
- * each of them. */
+ * each of them. It knows no merge train, and never takes the step `follows`. */
 enum { PATIENCE_MS = 5000, FOLLOWED_MAX = 1000 };
 
 /* A step that the other process is about to take. */
@@ -79,7 +79,10 @@ void scheduler_follow_plan(struct scheduler *scheduler) {
     for (size_t i = 0; i < count; i++) {
         if (effects[i].kind == ORDER_RANK)
             offer_ranked(scheduler, &effects[i]);
-        else if (effects[i].kind != ORDER_SPLICE)
+        else if (effects[i].kind == ORDER_OFFER)
+            scheduler_offer_again(scheduler, effects[i].num);
+        else if (effects[i].kind != ORDER_SPLICE &&
+                 effects[i].kind != ORDER_FOLLOW)
             followed_add(scheduler, &effects[i]);
     }
     for (size_t at = 0; map_next(&scheduler->followed, &at, NULL, &value);) {

@@ -439,6 +439,7 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
         store_rank(batch, num, effect->rank);
         break;
     case ORDER_READY:
+    case ORDER_FOLLOW:
         plan_member_move(scheduler, num, STATE_STAGED, STATE_PENDING,
                          effect->reason, none);
         break;
@@ -448,6 +449,7 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
                              effect->reason, none);
         break;
     case ORDER_FAIL:
+    case ORDER_OFFER:
     case ORDER_TO_PENDING_RB:
     default:
         break;
@@ -481,6 +483,11 @@ bool scheduler_group_effect(struct scheduler *scheduler,
     uint64_t *nums;
     if (groups_entry(groups, effect->num) != effect->num)
         return false;
+    /* Earlier members of the name that have not landed would land with these,
+     * but may be among those that these follow through others. */
+    if (effect->kind == ORDER_FOLLOW &&
+        !groups_is_whole(groups, effect->num, effect->num))
+        return true;
     size_t count =
         groups_members_under(groups, effect->num, effect->num, &arena, &nums);
     struct plan *plan = scheduler_plan_add(
@@ -493,6 +500,15 @@ bool scheduler_group_effect(struct scheduler *scheduler,
             plan_member(scheduler, nums[i], effect);
     arena_clear(&arena);
     return true;
+}
+
+size_t scheduler_group_sets(struct scheduler *scheduler, uint64_t num,
+                            struct arena *arena, uint64_t **ret_nums) {
+    if (groups_has(scheduler->groups, num))
+        return groups_landing(scheduler->groups, num, arena, ret_nums);
+    *ret_nums = arena_alloc(arena, sizeof(**ret_nums));
+    (*ret_nums)[0] = num;
+    return 1;
 }
 
 void scheduler_group_plan_fails(struct scheduler *scheduler) {

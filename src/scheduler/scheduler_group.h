@@ -27,6 +27,10 @@ bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
  * the job has no group. */
 bool scheduler_group_effect(struct scheduler *scheduler,
                             const struct order_effect *effect);
+/* The sets that land with a pending one, itself included, in the order in which
+ * they land. 0: not now. */
+size_t scheduler_group_sets(struct scheduler *scheduler, uint64_t num,
+                            struct arena *arena, uint64_t **ret_nums);
 /* Plans the failure of members that fail with another. */
 void scheduler_group_plan_fails(struct scheduler *scheduler);
 void scheduler_group_why(struct scheduler *scheduler, const struct job *job,

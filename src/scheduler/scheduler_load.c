@@ -125,9 +125,11 @@ static bool add_waited(struct store *store, const struct job *job,
     if (!store_lookup(store, edge->to, &ancestors->arena, &other, &found, err))
         return false;
     bool has_left = found && job_state_is_final(other.state);
+    bool follows =
+        job->state != STATE_STAGED && !job_state_is_final(job->state);
     if (found && other.has_relations &&
-        (!has_left ||
-         (edge->kind == EDGE_PRECURSOR && other.state_seq > job->record_seq)))
+        (!has_left || (!follows && edge->kind == EDGE_PRECURSOR &&
+                       other.state_seq > job->record_seq)))
         ancestors_add(ancestors, &other);
     return true;
 }
@@ -147,8 +149,7 @@ static bool add_ancestors(struct store *store, const struct job *job,
             ok = add_group(store, job, edges[i].to, ancestors, err);
         else if (kind == EDGE_PRECURSOR ||
                  (!has_left && (kind == EDGE_DEPENDENCY || kind == EDGE_HINT)))
-            ok = (job->state != STATE_STAGED && !has_left) ||
-                 add_waited(store, job, &edges[i], ancestors, err);
+            ok = add_waited(store, job, &edges[i], ancestors, err);
     }
     return ok;
 }
@@ -194,14 +195,58 @@ static void load_of_state(struct scheduler *scheduler,
             load_job(scheduler, ancestors->jobs[i]);
 }
 
+struct finding {
+    struct store *store;
+    bool follows;
+};
+
+/* Whether the set follows another one (O20). */
+static bool find_followed(void *ctx, const struct job *job, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct finding *finding = ctx;
+    struct job_edge *edges;
+    size_t count;
+    if (finding->follows)
+        return true;
+    if (!store_edges_from(finding->store, job->num, &arena, &edges, &count,
+                          err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct job other;
+        bool found;
+        if (edges[i].kind != EDGE_PRECURSOR)
+            continue;
+        if (!store_lookup(finding->store, edges[i].to, &arena, &other, &found,
+                          err))
+            return false;
+        finding->follows |= found && !job_state_is_final(other.state);
+    }
+    return true;
+}
+
+/* The places of an executing set and of one that it follows are known only if
+ * all between them are loaded. */
+static bool any_follows(struct store *store, bool *ret_follows,
+                        struct err *err) {
+    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
+                              .kinds = job_kinds_with(JOB_LANDS),
+                              .relations_only = true};
+    struct finding finding = {.store = store};
+    bool ok = store_jobs_each(store, &list, find_followed, &finding, err);
+    *ret_follows = finding.follows;
+    return ok;
+}
+
 bool scheduler_load_for(struct scheduler *scheduler, const struct job *job,
                         struct err *err) {
     CLEANUP(ancestors_clear) struct ancestors ancestors = {0};
+    bool needs_between;
     if (!find_ancestors(scheduler, job, &ancestors, err) ||
-        !load_state(scheduler, STATE_BIT(STATE_EXECUTING), err))
+        !load_state(scheduler, STATE_BIT(STATE_EXECUTING), err) ||
+        !any_follows(scheduler->store, &needs_between, err))
         return false;
     /* What a rollback has abandoned is in no record. */
-    if (ancestors.need_all || scheduler->scope.num != 0)
+    if (ancestors.need_all || needs_between || scheduler->scope.num != 0)
         return scheduler_load(scheduler, err);
     qsort(ancestors.jobs, ancestors.count, sizeof(*ancestors.jobs),
           compare_num);

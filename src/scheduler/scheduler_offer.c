@@ -1,6 +1,7 @@
 /* Offers to the picker. */
 #include "scheduler/scheduler_offer.h"
 
+#include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_state.h"
 
@@ -26,6 +27,8 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))
         return;
     bool on_train = target_train_offer(scheduler, job);
+    if (!on_train && scheduler_train_follow_waits(scheduler, job))
+        return;
     struct picker_job offer = {
         .num = job->num,
         .rank = job_rank(job),
@@ -48,7 +51,14 @@ void scheduler_offer_num(struct scheduler *scheduler, uint64_t num) {
         scheduler_log_read_failure("the row", num, &err);
     else if (job.state == STATE_PENDING)
         scheduler_offer(scheduler, &job);
+    else if (job.state == STATE_EXECUTING)
+        target_train_rank(scheduler, &job);
     arena_clear(&arena);
+}
+
+void scheduler_offer_again(struct scheduler *scheduler, uint64_t num) {
+    scheduler_offer_num(scheduler, num);
+    scheduler_offer_group(scheduler, num);
 }
 
 void scheduler_offer_group(struct scheduler *scheduler, uint64_t num) {

@@ -21,4 +21,7 @@ void scheduler_offer_num(struct scheduler *scheduler, uint64_t num);
 /* Offers the present leader of the group of `num`, if any. */
 void scheduler_offer_group(struct scheduler *scheduler, uint64_t num);
 
+/* What a pending job of this number, or of its group, waits for has changed. */
+void scheduler_offer_again(struct scheduler *scheduler, uint64_t num);
+
 #endif

@@ -9,6 +9,8 @@
 #include "core/retry_landing.h"
 #include "scheduler/check_result.h"
 #include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_train_follow.h"
+#include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_environment.h"
 #include "scheduler/scheduler_state.h"
@@ -19,7 +21,13 @@
 #include "scheduler/scheduler_verdict.h"
 #include "scheduler/target_train.h"
 
-enum { PAGE_JOBS = 1000, POLL_MS = 5000, MERGE_DELAY_MS = 2000 };
+enum {
+    PAGE_JOBS = 1000,
+    POLL_MS = 5000,
+    MERGE_DELAY_MS = 2000,
+    FOLLOW_DELAY_MS = 2000,
+    FOLLOW_DEPTH_MAX = 256
+};
 
 /* ---- joining ------------------------------------------------------------- */
 
@@ -71,6 +79,12 @@ bool scheduler_train_recall(struct scheduler *scheduler,
 struct joining {
     struct job job;
     struct wall begun;
+    bool tried;
+};
+
+struct joins {
+    struct joining *items;
+    size_t count, depth;
 };
 
 static int compare_joining(const void *a, const void *b) {
@@ -92,16 +106,6 @@ static bool may_join(struct scheduler *scheduler, const struct job *job) {
            (tracked == NULL || !tracked->executing);
 }
 
-/* The sets that land with it, itself included; 0: not now. */
-static size_t sets_of(struct scheduler *scheduler, const struct job *job,
-                      struct arena *arena, uint64_t **ret_nums) {
-    if (groups_has(scheduler->groups, job->num))
-        return groups_landing(scheduler->groups, job->num, arena, ret_nums);
-    *ret_nums = arena_alloc(arena, sizeof(**ret_nums));
-    (*ret_nums)[0] = job->num;
-    return 1;
-}
-
 static bool read_ids(struct scheduler *scheduler, struct arena *arena,
                      const uint64_t *nums, size_t count,
                      struct train_set *sets) {
@@ -119,22 +123,84 @@ static bool read_ids(struct scheduler *scheduler, struct arena *arena,
     return true;
 }
 
+/* Sets that may not start any more (daemon --jobs) do not join. */
+static bool has_room(const struct scheduler *scheduler) {
+    uint64_t limit = scheduler->options.job_limit, count = scheduler->started;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
+        struct target_train *target = LIST_OF(link, struct target_train, link);
+        LIST_EACH (&target->units, at)
+            count += !LIST_OF(at, struct target_unit, link)->executing;
+    }
+    return limit == 0 || count < limit;
+}
+
 static void join(struct scheduler *scheduler, struct target_train *target,
-                 const struct job *job) {
+                 struct joins *joins, struct joining *joining);
+
+/* What it follows joins first, if it is among those that are to join. False:
+ * some of it is not on the train. */
+static bool join_followed(struct scheduler *scheduler,
+                          struct target_train *target, struct joins *joins,
+                          const struct train_follow *follows, size_t count) {
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t num = follows[i].num;
+        for (size_t k = 0; k < joins->count && !train_has(target->train, num);
+             k++)
+            if (joins->items[k].job.num == num)
+                join(scheduler, target, joins, &joins->items[k]);
+        all = all && train_has(target->train, num);
+    }
+    return all;
+}
+
+/* False: not now. Unless it asks again later, it is offered when something
+ * changes. */
+static bool may_follow(struct scheduler *scheduler, struct target_train *target,
+                       struct joins *joins, const struct train_entry *entry) {
+    if (!target->target->train.follow)
+        return entry->follow_count == 0;
+    if (!join_followed(scheduler, target, joins, entry->follows,
+                       entry->follow_count))
+        return false;
+    if (train_can_follow(target->train, entry->follows, entry->follow_count))
+        return true;
+    /* What it follows is about to leave. */
+    target_waiting_add(target, entry->num,
+                       wall_add_ms(scheduler->now, FOLLOW_DELAY_MS));
+    return false;
+}
+
+static void join(struct scheduler *scheduler, struct target_train *target,
+                 struct joins *joins, struct joining *joining) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct job *job = &joining->job;
     uint64_t *nums;
-    size_t count = sets_of(scheduler, job, &arena, &nums);
+    if (joining->tried || joins->depth == FOLLOW_DEPTH_MAX)
+        return;
+    joining->tried = true;
+    if (!has_room(scheduler))
+        target_waiting_add(target, job->num, job->not_before);
+    if (!has_room(scheduler) || !may_join(scheduler, job))
+        return;
+    size_t count = scheduler_group_sets(scheduler, job->num, &arena, &nums);
     struct train_set *sets = arena_alloc(&arena, (count + 1) * sizeof(*sets));
+    struct train_follow *follows;
     struct train_entry entry = {
         .job_class = target_train_class(job), .sets = sets, .set_count = count};
-    /* Jobs in P wait for nothing, so that there is nothing to follow. */
-    if (count == 0 ||
-        !train_can_follow(target->train, entry.follows, entry.follow_count) ||
-        !read_ids(scheduler, &arena, nums, count, sets))
+    if (count == 0 || !read_ids(scheduler, &arena, nums, count, sets) ||
+        !scheduler_train_follow_read(scheduler, nums, count, &arena, &follows,
+                                     &entry.follow_count))
         return;
     entry.num = nums[count - 1];
-    if (train_join(target->train, &entry))
-        target_unit_new(target, nums, count);
+    entry.follows = follows;
+    joins->depth++;
+    bool may = may_follow(scheduler, target, joins, &entry);
+    joins->depth--;
+    if (may && train_join(target->train, &entry))
+        scheduler_train_follow_ride(scheduler,
+                                    target_unit_new(target, nums, count),
+                                    target->target->train.follow);
 }
 
 static bool recovers(const struct scheduler *scheduler,
@@ -166,6 +232,7 @@ static size_t read_waiting(struct scheduler *scheduler,
             joining = mem_grow(joining, cap, sizeof(*joining));
         }
         joining[count].begun = waiting->begun;
+        joining[count].tried = false;
         if (store_job(scheduler->store, waiting->num, arena,
                       &joining[count].job, &err))
             count++;
@@ -177,17 +244,6 @@ static size_t read_waiting(struct scheduler *scheduler,
     return count;
 }
 
-/* Sets that may not start any more (daemon --jobs) do not join. */
-static bool has_room(const struct scheduler *scheduler) {
-    uint64_t limit = scheduler->options.job_limit, count = scheduler->started;
-    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
-        struct target_train *target = LIST_OF(link, struct target_train, link);
-        LIST_EACH (&target->units, at)
-            count += !LIST_OF(at, struct target_unit, link)->executing;
-    }
-    return limit == 0 || count < limit;
-}
-
 static void join_all(struct scheduler *scheduler, struct target_train *target) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct joining *joining;
@@ -195,14 +251,11 @@ static void join_all(struct scheduler *scheduler, struct target_train *target) {
         !has_room(scheduler))
         return;
     size_t count = read_waiting(scheduler, target, &arena, &joining);
+    struct joins joins = {joining, count, 0};
     if (count > 1)
         qsort(joining, count, sizeof(*joining), compare_joining);
     for (size_t i = 0; i < count; i++)
-        if (!has_room(scheduler))
-            target_waiting_add(target, joining[i].job.num,
-                               joining[i].job.not_before);
-        else if (may_join(scheduler, &joining[i].job))
-            join(scheduler, target, &joining[i].job);
+        join(scheduler, target, &joins, &joining[i]);
     free(joining);
 }
 
@@ -307,6 +360,7 @@ void scheduler_train_leave_committed(struct scheduler *scheduler,
     }
     if (unit->is_proposal)
         train_leave(target->train, unit->num, unit->departs);
+    scheduler_train_follow_ride(scheduler, unit, false);
     size_t count = unit->set_count;
     uint64_t *sets = unit->sets;
     unit->sets = NULL;
@@ -373,6 +427,23 @@ static void answer(struct scheduler *scheduler, struct target_train *target) {
     }
 }
 
+/* What it followed, and how that ended. */
+static void end_detail(struct scheduler *scheduler,
+                       const struct train_effect *effect, struct text *out) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job about;
+    text_addspan(out, effect->detail);
+    if (effect->about == 0 || effect->detail.len > 0 ||
+        !store_job(scheduler->store, effect->about, &arena, &about, NULL))
+        return;
+    bool terminated = about.state == STATE_TERMINATED || about.cancel_asked;
+    if (effect->kind == TRAIN_FAIL)
+        text_adds(out, "dependency ");
+    text_addspan(out, about.id);
+    if (effect->kind == TRAIN_FAIL)
+        text_adds(out, terminated ? " was terminated" : " failed");
+}
+
 static void propose_end(struct scheduler *scheduler,
                         struct target_train *target,
                         const struct train_effect *effect) {
@@ -390,6 +461,8 @@ static void propose_end(struct scheduler *scheduler,
     unit->is_proposal = true;
     unit->departs =
         effect->kind == TRAIN_FAIL ? TRAIN_LEFT_ENDED : TRAIN_LEFT_ALIVE;
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    end_detail(scheduler, effect, &detail);
     char reason[JOB_REASON_BYTES];
     snprintf(reason, sizeof(reason), "%.*s", (int)effect->reason.len,
              effect->reason.p);
@@ -399,19 +472,21 @@ static void propose_end(struct scheduler *scheduler,
     else
         unit->verdict = retry_verdict_make(
             effect->kind == TRAIN_FAIL ? STATE_FAILED : STATE_PENDING, reason,
-            effect->detail);
+            text_span(&detail));
     if (unit->verdict.to == STATE_FAILED)
         unit->departs = TRAIN_LEFT_ENDED;
     if (unit->executing || unit->verdict.to != STATE_PENDING) {
         plan_moves(scheduler, target, unit);
         return;
     }
-    /* It never began: it joins again after a while. */
+    /* It never began: it joins again, when it can. */
     uint64_t num = unit->num;
+    scheduler_train_follow_ride(scheduler, unit, false);
     train_leave(target->train, num, TRAIN_LEFT_ALIVE);
     target_unit_free(unit);
-    target_waiting_add(target, num,
-                       wall_add_ms(scheduler->now, MERGE_DELAY_MS));
+    target_waiting_add(
+        target, num,
+        wall_add_ms(scheduler->now, effect->backoff ? MERGE_DELAY_MS : 0));
 }
 
 static void propose(struct scheduler *scheduler, struct target_train *target,
@@ -496,6 +571,8 @@ static void plan_target(struct scheduler *scheduler,
         scheduler_train_read_tip(scheduler, target);
     target->merge_wait = false;
     do {
+        if (target->target != NULL)
+            join_all(scheduler, target);
         answer(scheduler, target);
         count = train_scan(target->train, scheduler->now, &arena, &effects);
         for (size_t i = 0; i < count; i++)

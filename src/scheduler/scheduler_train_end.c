@@ -8,6 +8,7 @@
 #include "core/reason.h"
 #include "core/retry_landing.h"
 #include "scheduler/check_result.h"
+#include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_row.h"
@@ -244,6 +245,7 @@ static void unit_forbidden(struct scheduler *scheduler,
         return;
     unit->leaves = true;
     unit->verdict = *verdict;
+    scheduler_train_follow_ride(scheduler, unit, false);
     train_leave(target->train, unit->num,
                 verdict->to == STATE_PENDING ? TRAIN_LEFT_ALIVE
                                              : TRAIN_LEFT_ENDED);
@@ -437,6 +439,7 @@ static void units_leave(struct scheduler *scheduler,
             continue;
         unit->leaves = true;
         unit->verdict = *verdict;
+        scheduler_train_follow_ride(scheduler, unit, false);
         train_leave(target->train, unit->num,
                     verdict->to == STATE_PENDING ? TRAIN_LEFT_ALIVE
                                                  : TRAIN_LEFT_ENDED);

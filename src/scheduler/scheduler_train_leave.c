@@ -1,6 +1,7 @@
 #include "scheduler/scheduler_train_leave.h"
 
 #include "core/reason.h"
+#include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_train_run.h"
@@ -31,6 +32,7 @@ void scheduler_train_leave_unit(struct scheduler *scheduler,
     unit->leaves = true;
     unit->is_proposal = unit->told = false;
     unit->verdict = retry_verdict_make(STATE_PENDING, reason, detail);
+    scheduler_train_follow_ride(scheduler, unit, false);
     train_leave(target->train, unit->num, how);
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/log.h"
 #include "scheduler/why.h"
+#include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_load.h"
 #include "scheduler/scheduler_order.h"
@@ -141,6 +142,9 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
         why_another(scheduler, job, now, &why);
     else if (scheduler_train_why(scheduler, job, now, &why))
         (void)0; /* its train decides */
+    else if (job->state == STATE_PENDING &&
+             scheduler_train_follow_why(scheduler, job, &why))
+        (void)0; /* it is not looked at before */
     else if (ready)
         why_scheduled(scheduler, job, now, &why);
     *ret_reasons = why.reasons;

@@ -5,6 +5,7 @@
 
 #include "scheduler/scheduler_environment.h"
 #include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_train_follow.h"
 
 /* ---- trains -------------------------------------------------------------- */
 
@@ -57,6 +58,12 @@ void target_trains_configure(struct scheduler *scheduler) {
             target = train_new_for(scheduler, of);
         target->target = of;
         target_train_set_config(target);
+        LIST_EACH (&target->units, link) {
+            const struct target_unit *unit =
+                LIST_OF(link, struct target_unit, link);
+            scheduler_train_follow_ride(scheduler, unit,
+                                        of->train.follow && !unit->leaves);
+        }
     }
 }
 
@@ -190,16 +197,21 @@ enum job_class target_train_class(const struct job *job) {
     return n < JOB_CLASSES ? (enum job_class)n : job->job_class;
 }
 
+bool target_train_rank(struct scheduler *scheduler, const struct job *job) {
+    struct target_train *target = target_train_of(scheduler, job);
+    struct target_unit *unit =
+        target != NULL && train_has(target->train, job->num)
+            ? target_unit_of_set(target, job->num)
+            : NULL;
+    return unit != NULL &&
+           train_rank(target->train, unit->num, target_train_class(job));
+}
+
 bool target_train_offer(struct scheduler *scheduler, const struct job *job) {
     struct target_train *target = target_train_of(scheduler, job);
     if (target == NULL)
         return false;
-    struct target_unit *unit = train_has(target->train, job->num)
-                                   ? target_unit_of_set(target, job->num)
-                                   : NULL;
-    if (unit != NULL)
-        train_rank(target->train, unit->num, target_train_class(job));
-    else
+    if (!target_train_rank(scheduler, job))
         target_waiting_add(target, job->num, job->not_before);
     return true;
 }

@@ -148,6 +148,8 @@ struct target_train *target_train_of(const struct scheduler *scheduler,
                                      const struct job *job);
 /* The class of its rank. */
 enum job_class target_train_class(const struct job *job);
+/* The rank of a job that may be on its train has changed. False: it is not. */
+bool target_train_rank(struct scheduler *scheduler, const struct job *job);
 /* A pending job that nothing holds. False: it does not belong on a train. */
 bool target_train_offer(struct scheduler *scheduler, const struct job *job);
 

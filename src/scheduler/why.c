@@ -33,6 +33,12 @@ void why_add_text(struct why *why, const char *kind, struct span text) {
             arena_printf(why->arena, "%.*s", (int)text.len, text.p));
 }
 
+void why_follows(struct why *why, struct span id, struct span text, bool open) {
+    why_add(why, "follows", id,
+            arena_printf(why->arena, "%.*s", (int)text.len, text.p));
+    why->reasons[why->count - 1].is_open_ended = open;
+}
+
 static char *since(struct why *why, struct wall at) {
     char text[WALL_TEXT_BYTES];
     return at.ns ? arena_printf(why->arena, " since %s", wall_format(at, text))

@@ -35,6 +35,8 @@ void why_turn(struct why *why, struct span next);
 void why_rollback(struct why *why, struct span under_way);
 /* A reason that only the kind of the job knows; the text is copied. */
 void why_add_text(struct why *why, const char *kind, struct span text);
+/* It follows another job; the text is copied. */
+void why_follows(struct why *why, struct span id, struct span text, bool open);
 /* Its target is unavailable; `again` 0: the time of the next try is unknown. */
 void why_unavailable(struct why *why, struct span target, struct wall since,
                      struct span sentence, struct wall again);

@@ -36,6 +36,7 @@ static struct train_config train_of(const struct config_target *target) {
         .checks = target->check_count > 0,
         .lanes = (unsigned)target->lanes,
         .interrupt = config_target_interrupt(target),
+        .follow = target->follow == 1,
         .land_max = (unsigned)target->land_max,
         .check_retries = (unsigned)target->check_retries,
         .remember = (enum train_remember)target->remember,

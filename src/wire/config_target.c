@@ -152,10 +152,10 @@ static bool volatile_finish(const struct config_target *target,
 /* Only candidates of a branch can be merged and checked ahead. */
 static bool train_finish(const struct config_target *target, struct err *err) {
     const struct config_origin *origins[] = {
-        &target->interrupt_origin,      &target->land_max_origin,
-        &target->check_retries_origin,  &target->remember_origin,
-        &target->remember_for_s_origin, &target->is_volatile_origin,
-        &target->environment_origin};
+        &target->interrupt_origin,   &target->follow_origin,
+        &target->land_max_origin,    &target->check_retries_origin,
+        &target->remember_origin,    &target->remember_for_s_origin,
+        &target->is_volatile_origin, &target->environment_origin};
     if (target->git.len)
         return volatile_finish(target, err);
     for (size_t i = 0; i < COUNT(origins); i++)
@@ -254,13 +254,11 @@ static bool is_among(struct span word, const char *const *list) {
 
 /* Keys that do not apply to the other kind of target. */
 static bool key_fits(const struct config_key *key, bool git) {
-    static const char *const git_only[] = {"git",           "branch",
-                                           "blind",         "symlinks",
-                                           "committer",     "check-filters",
-                                           "interrupt",     "land-max",
-                                           "check-retries", "remember",
-                                           "remember-for",  "volatile",
-                                           "environment",   NULL};
+    static const char *const git_only[] = {
+        "git",       "branch",        "blind",     "symlinks",
+        "committer", "check-filters", "interrupt", "follow",
+        "land-max",  "check-retries", "remember",  "remember-for",
+        "volatile",  "environment",   NULL};
     static const char *const command_only[] = {"command", "revert", NULL};
     struct span name = span_of(key->name);
     return git ? !is_among(name, command_only) : !is_among(name, git_only);

@@ -32,13 +32,15 @@ scenario 'sets land in the order of their classes, with trailers' \
 
 # ---- sets that share a file --------------------------------------------------
 
-# There are four lanes. The checks of the sets that share a file take a lock
-# directory; the checks of the two other sets wait for each other.
+# There are four lanes, and no set follows another one onto the train. The checks
+# of the sets that share a file take a lock directory; the checks of the two other
+# sets wait for each other.
 never_together() {
     make_base 'concurrency = 4'
     cat >base/conf.d/target.conf <<'EOF'
 [target "main"]
 lanes = 4
+follow = no
 blind = allow
 check.lock = sh ../../guarded $POINTSMAN_CSID
 EOF

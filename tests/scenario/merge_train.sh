@@ -405,4 +405,218 @@ remembered() {
 }
 scenario 'the train is shown, and its results can be forgotten' remembered
 
+# ---- sets that follow others -----------------------------------------------------
+
+# reason_of ID: prints why it is in its state
+reason_of() {
+    pointsman status --json "$1" | jq -r .reason
+}
+
+# Two sets wait for the first one: one depends on it, one uses its directory.
+followers() {
+    make_train 4
+    git -C project.git config core.logAllRefUpdates always
+    gate a b c
+    serve_begin
+    submit a DC a
+    submit b DC b '##dependencies' a
+    make_set c DC file.c c '##precursors' a
+    pointsman change submit "$made"
+    running a b c
+    in_one_place c X
+    pointsman train --json main |
+        jq -es 'any(.id == "b" and .on_top_of == ["a"])'
+    open_gate b c
+    await '"id":"c".*"reason":"passed"'
+    same branch "$(git -C project.git rev-list --count main)" 1
+    open_gate a
+    ends 0 within pointsman wait a b c
+    serve_end
+    all_landed a b c
+    same order "$(landed_order)" 'a b c '
+    same runs "$(wc -l <runs)" 3
+    same moves "$(git -C project.git reflog main --format=%gs | grep -c ': land')" 1
+}
+scenario 'sets that wait for another are checked and landed together with it' \
+    followers
+
+not_followed() {
+    make_train 4 'follow = no'
+    gate a
+    serve_begin
+    submit a DC a
+    submit b DC b '##dependencies' a
+    running a
+    await '"id":"b".*"reason":"staged"'
+    open_gate a
+    ends 0 within pointsman wait a b
+    serve_end
+    all_landed a b
+    ! pointsman events --json | grep -q '"reason":"follows"'
+}
+scenario 'without follow, a set waits until the other one has landed' \
+    not_followed
+
+# The follower has passed on top of a set that fails; the one after it waits.
+dependency_fails() {
+    make_train 4
+    gate a
+    serve_begin
+    submit a DC bad
+    submit b DC b '##dependencies' a
+    submit c DC c '##dependencies' b
+    running a
+    await '"id":"c".*"reason":"joined"'
+    open_gate a
+    ends 1 within pointsman wait a b c
+    in_one_place a F
+    in_one_place b F
+    in_one_place c F
+    same 'reason of b' "$(reason_of b)" dep-failed
+    same 'reason of c' "$(reason_of c)" dep-failed
+    pointsman why b | grep -F 'dependency a failed'
+    serve_end
+    same branch "$(git -C project.git rev-list --count main)" 1
+    rm -f base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    in_one_place b F
+    same 'reason of c' "$(reason_of c)" dep-failed
+}
+scenario 'a set fails with the dependency that it follows' dependency_fails
+
+followed_is_held() {
+    make_train 4
+    gate a b
+    serve_begin
+    submit a DC a
+    submit b DC b '##dependencies' a
+    running a b
+    pointsman hold a
+    await '"id":"b".*"to":"pending".*"reason":"left"'
+    await '"id":"a".*"to":"pending".*"reason":"held"'
+    in_one_place a P
+    in_one_place b P
+    pointsman why b >why.said
+    says 'follows a, which is held by the operator' why.said
+    pointsman why --json b | jq -es 'any(.kind == "follows" and .id == "a")'
+    serve_end
+    pointsman why b >why.said
+    says 'follows a, which is held by the operator' why.said
+    serve_begin
+    open_gate a b
+    pointsman release a
+    ends 0 within pointsman wait a b
+    serve_end
+    all_landed a b
+    same order "$(landed_order)" 'a b '
+}
+scenario 'a set leaves with the set that it follows, and joins again with it' \
+    followed_is_held
+
+# The emergency needs the second set, which goes to the front with it.
+emergency_follows() {
+    make_train 2
+    gate x a
+    begin pointsman daemon all
+    daemon=$begun
+    submit x DC x
+    submit a DC a
+    running x a
+    submit e EM e '##dependencies' a
+    await '"id":"e".*"reason":"joined"'
+    open_gate a
+    ends 0 within pointsman wait a e
+    same order "$(landed_order)" 'a e '
+    open_gate x
+    ends 0 within pointsman wait x
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    all_landed a e x
+}
+scenario 'an emergency takes what it follows to the front of the train' \
+    emergency_follows
+
+killed_with_followers() {
+    make_train 2
+    gate a
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b DC b '##dependencies' a
+    submit c DC c '##dependencies' b
+    await '"id":"b".*"reason":"passed"'
+    kill -KILL "$daemon"
+    wait "$daemon" || :
+    open_gate a
+    within pointsman daemon all --until-idle
+    all_landed a b c
+    same order "$(landed_order)" 'a b c '
+    same 'runs of b' "$(runs_of b)" 1
+}
+scenario 'after kill -9 sets still follow each other' killed_with_followers
+
+# With one lane, there is no train that they could follow each other on.
+one_lane_again() {
+    make_train 2
+    gate a
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b EM b '##dependencies' a
+    await '"id":"b".*"reason":"joined"'
+    kill -KILL "$daemon"
+    wait "$daemon" || :
+    open_gate a
+    sed -i 's/^lanes = 2/lanes = 1/' base/conf.d/target.conf
+    within pointsman daemon all --until-idle
+    in_one_place a D
+    in_one_place b D
+    same order "$(landed_order)" 'a b '
+}
+scenario 'followers wait for each other if the target has one lane again' \
+    one_lane_again
+
+two_daemons() {
+    make_train 2
+    gate a
+    begin pointsman daemon all
+    daemon=$begun
+    submit a DC a
+    submit b EM b '##dependencies' a
+    await '"id":"b".*"reason":"joined"'
+    kill -KILL "$daemon"
+    wait "$daemon" || :
+    open_gate a
+    begin pointsman daemon queue
+    queue=$begun
+    within pointsman daemon exec --until-idle
+    kill "$queue"
+    expect_exit "$queue" 0
+    all_landed a b
+    same order "$(landed_order)" 'a b '
+}
+scenario 'followers wait for each other with separate daemons too' two_daemons
+
+stack() {
+    make_train 4
+    git clone -q project.git work
+    git -C work checkout -q -b topic
+    for n in 1 2 3; do
+        printf '%s\n' "$n" >>work/grows
+        git -C work add grows
+        git -C work commit -q -m "step $n"
+    done
+    serve_begin
+    gate T-1 T-2 T-3
+    pointsman -q change pack --stack --submit --id T -C work main..topic
+    running T-1 T-2 T-3
+    open_gate T-1 T-2 T-3
+    ends 0 within pointsman wait T-1 T-2 T-3
+    serve_end
+    all_landed T-1 T-2 T-3
+    same runs "$(wc -l <runs)" 3
+    same text "$(git -C project.git show main:grows | tr '\n' ' ')" '1 2 3 '
+}
+scenario 'the sets of a stack are checked at once' stack
+
 finish

@@ -46,6 +46,10 @@ static void judge_lanes(struct world *world) {
         world_fail(world, "%u landings in %u lanes", live, world->lanes);
 }
 
+static bool is_pending_or_executing(const struct job *job) {
+    return job->state == STATE_PENDING || job->state == STATE_EXECUTING;
+}
+
 static void judge_dependency(struct world *world, const struct process *process,
                              const struct ghost *ghost) {
     struct arena arena = ARENA_INIT;
@@ -61,13 +65,126 @@ static void judge_dependency(struct world *world, const struct process *process,
         world_fail(world, "cannot look up: %s", err.text);
     const struct ghost *other = world_ghost(world, span_of(ghost->after));
     /* A command that was assigned before the rollback may run. */
-    if (ghost->change && other && other->change && !other->effect)
+    if (ghost->change && other && other->change && !other->effect && found &&
+        job.state == STATE_DONE)
         world_fail(world, "%s starts though %s was rolled back", ghost->id,
                    ghost->after);
-    if (!found || job.state != STATE_DONE)
+    bool ahead = found && world->follow && other != NULL && other->change &&
+                 is_pending_or_executing(&job) && process->train.checks;
+    if (!ahead && (!found || job.state != STATE_DONE))
         world_fail(world, "%s starts before %s is done", ghost->id,
                    ghost->after);
     arena_clear(&arena);
+}
+
+/* ---- sets that follow others (O20) --------------------------------------- */
+
+static bool read_ghost(struct world *world, const struct ghost *ghost,
+                       struct arena *arena, struct job *ret_job) {
+    struct err err;
+    bool found;
+    if (!store_lookup(world->store, span_of(ghost->id), arena, ret_job, &found,
+                      &err))
+        world_fail(world, "cannot look up: %s", err.text);
+    return found;
+}
+
+/* A set becomes pending. If others that touch its paths are pending or execute,
+ * it follows them: they have to go first. */
+static void judge_pending(struct world *world, struct ghost *ghost,
+                          bool follows) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    size_t cursor = 0;
+    void *value;
+    ghost->ahead_count = 0;
+    while (map_next(&world->ghosts, &cursor, NULL, &value)) {
+        struct ghost *other = value;
+        struct job job;
+        if (other == ghost || !other->change || other->rollback ||
+            (ghost->group[0] && strcmp(ghost->group, other->group) == 0) ||
+            !paths_clash(ghost->paths, other->paths) ||
+            !read_ghost(world, other, &arena, &job) ||
+            !is_pending_or_executing(&job))
+            continue;
+        if (!follows)
+            world_fail(world, "%s is ready before %s, which touches a path too",
+                       ghost->id, other->id);
+        if (ghost->ahead_count == WORLD_AHEAD)
+            world_fail(world, "%s follows too many", ghost->id);
+        ghost->ahead[ghost->ahead_count++] = other;
+    }
+}
+
+static void judge_dep_failed(struct world *world, const struct ghost *ghost) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct ghost *after =
+        ghost->after[0] ? world_ghost(world, span_of(ghost->after)) : NULL;
+    struct job job;
+    /* A group is decided as a whole, but its members fail one by one. */
+    if (after == NULL || ghost->group[0] != 0 || after->group[0] != 0)
+        return;
+    if (!read_ghost(world, after, &arena, &job) ||
+        (!job.cancel_asked &&
+         (!job_state_is_final(job.state) || job.state == STATE_DONE)))
+        world_fail(world, "%s fails for %s, which has not failed", ghost->id,
+                   after->id);
+}
+
+void judge_event(void *ctx, const struct store_event *event) {
+    struct world *world = ctx;
+    if (event->kind != EVENT_MOVE || event->from == STATE_NONE)
+        return;
+    struct ghost *ghost = world_ghost(world, event->id);
+    if (ghost == NULL || !ghost->change || ghost->rollback)
+        return;
+    bool follows = span_is(event->reason, "follows");
+    if (follows && (!world->follow || world->lanes < 2 || world->apart))
+        world_fail(world, "%s follows others, although no set may", ghost->id);
+    world->followed += follows;
+    if (event->from == STATE_STAGED && event->to == STATE_PENDING)
+        judge_pending(world, ghost, follows);
+    if (span_is(event->reason, "dep-failed"))
+        judge_dep_failed(world, ghost);
+}
+
+static size_t place_in(const struct process *process,
+                       const struct ghost *ghost) {
+    size_t i = 0;
+    while (i < process->set_count && process->sets[i] != ghost)
+        i++;
+    return i;
+}
+
+/* They come before this place of the move, or have left the queue. */
+static void judge_goes_first(struct world *world, const struct process *process,
+                             size_t at, const struct ghost *other,
+                             bool has_to_land) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct ghost *ghost = process->sets[at];
+    struct job job;
+    if (place_in(process, other) < at)
+        return;
+    if (ghost->group[0] && strcmp(ghost->group, other->group) == 0)
+        return;
+    if (!read_ghost(world, other, &arena, &job))
+        world_fail(world, "%s is gone", other->id);
+    if ((STATES_LIVE & STATE_BIT(job.state)) != 0 ||
+        (has_to_land && !other->effect))
+        world_fail(world, "%s lands before %s", ghost->id, other->id);
+}
+
+void judge_landing(struct world *world, const struct process *process) {
+    for (size_t at = 0; at < process->set_count; at++) {
+        const struct ghost *ghost = process->sets[at];
+        const struct ghost *after =
+            ghost->after[0] ? world_ghost(world, span_of(ghost->after)) : NULL;
+        if (ghost->rollback || !process->train.lands)
+            return;
+        if (after != NULL && after->change)
+            judge_goes_first(world, process, at, after, true);
+        for (size_t i = 0; i < ghost->ahead_count; i++)
+            judge_goes_first(world, process, at, ghost->ahead[i], false);
+    }
 }
 
 /* The number of the last event of a job; 0 if that is no step of its life,
@@ -165,7 +282,9 @@ void judge_start(struct world *world, const struct process *process) {
             world_fail(world, "%s starts though it was cancelled", set->id);
         if (set->change && set->live != 0)
             world_fail(world, "%s is already running", set->id);
-        if (set->change && !set->rollback)
+        bool beside =
+            world->follow && (process->train.checks || process->train.lands);
+        if (set->change && !set->rollback && !beside)
             judge_neighbours(world, process, set);
         judge_dependency(world, process, set);
         judge_forbidden(world, set);
@@ -214,7 +333,8 @@ static void judge_overdue(struct world *world) {
 static struct span order_reasons(struct world *world, const struct job *job,
                                  const struct job *loaded,
                                  struct arena *arena) {
-    static const char *const kinds[] = {"precursor", "dependency", "record"};
+    static const char *const kinds[] = {"precursor", "dependency", "record",
+                                        "follows"};
     const struct scheduler_target target = {.name = SPAN("main"),
                                             .lanes = world->lanes};
     const struct scheduler_options options = {.slots = WORLD_SLOTS,

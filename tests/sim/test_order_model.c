@@ -229,6 +229,8 @@ static void commit(const struct part *part) {
         seen.failed++;
         registry_step(part->i, STATE_FAILED);
         return;
+    case ORDER_FOLLOW: /* no set of the model is on a merge train */
+    case ORDER_OFFER:
     case ORDER_TO_PENDING_RB:
         BROKEN("a rollback was proposed");
     }

@@ -70,6 +70,7 @@ static void open_scheduler(struct world *world, bool recover) {
         .train = {.checks = world->seed % 7 != 0,
                   .lanes = world->lanes,
                   .interrupt = 1u << CLASS_EM,
+                  .follow = world->follow,
                   .land_max = WORLD_GROUPS,
                   .check_retries = world->seed % 5 == 0,
                   .remember =
@@ -112,6 +113,7 @@ void world_open(struct world *world, uint64_t seed,
         .seed = seed,
         .trace = options->trace,
         .lanes = options->lanes > 0 ? options->lanes : 1 + (unsigned)(seed % 3),
+        .follow = seed % 4 != 0,
         .others_write = !options->alone,
         .grouped = !options->ungrouped,
         .rollback_percent = options->rollbacks,
@@ -123,6 +125,7 @@ void world_open(struct world *world, uint64_t seed,
     static const struct store_noun *const nouns[] = {&check_result_noun};
     store_nouns_use(nouns, COUNT(nouns));
     world->store = options->sqlite ? store_new_sqlite() : store_memory_new();
+    store_listen(world->store, judge_event, world);
     list_init(&world->processes);
     world_branch_open(world);
     open_scheduler(world, false);

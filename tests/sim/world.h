@@ -10,7 +10,13 @@
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 
-enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6, WORLD_GROUPS = 8 };
+enum {
+    WORLD_SLOTS = 3,
+    WORLD_PATHS = 6,
+    WORLD_MAX_TEMP = 6,
+    WORLD_GROUPS = 8,
+    WORLD_AHEAD = 128
+};
 
 /* The behaviour of a process, chosen when it starts. */
 enum fate {
@@ -61,6 +67,9 @@ struct ghost {
     unsigned paths; /* bits */
     char after[80];
     char group[16];
+    struct ghost
+        *ahead[WORLD_AHEAD]; /* sets that it follows: they come first */
+    size_t ahead_count;
     unsigned want;   /* sets in that group; 0: not given */
     unsigned live;   /* running processes */
     unsigned starts; /* starts of a command with one task */
@@ -90,6 +99,8 @@ struct world {
     struct map passed; /* trees whose checks passed -> themselves */
     unsigned submitted;
     unsigned lanes;
+    bool follow; /* sets follow others onto the train */
+    unsigned followed;
     unsigned groups, group_left, group_want; /* the group that is arriving */
     unsigned crashes, rollbacks;
     bool calm;         /* faults have stopped */
@@ -187,6 +198,10 @@ void world_fail(const struct world *world, const char *format, ...)
 
 /* judge.c: called by the world at each start and at the end. */
 void judge_start(struct world *world, const struct process *process);
+/* Sets land, one after another. */
+void judge_landing(struct world *world, const struct process *process);
+/* Every event of the registry. */
+void judge_event(void *ctx, const struct store_event *event);
 void judge_settled(struct world *world);
 void judge_over(struct world *world);
 

@@ -261,6 +261,7 @@ static void process_land(struct world *world, struct process *process) {
                    process->set_count, process->id);
     if (before != 0)
         return;
+    judge_landing(world, process);
     for (size_t i = 0; i < process->set_count; i++) {
         process->sets[i]->landings++;
         process->sets[i]->effect = true;

@@ -6,11 +6,11 @@
 
 /* ---- ranks, computed from the waiting relations alone -------------------- */
 
-static void take_better(struct order_key **best,
-                        const struct order_edge *edge) {
+static void take_better(struct order_key **best, const struct order_edge *edge,
+                        const struct order_item *item) {
     const struct order_node *node = edge->node;
 
-    if (node->seq != 0 && order_node_is_waiting(node) &&
+    if (node->seq != 0 && order_node_lends(node, item->node) &&
         order_key_compare(node->rank, *best) < 0)
         *best = node->rank;
 }
@@ -28,9 +28,9 @@ static struct order_key *best_of_edges(struct order *order,
                 LIST_OF(it, struct order_edge, in_item);
 
             if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
-                take_better(&best, edge);
+                take_better(&best, edge, item);
             else if (edge->use == USE_HINT && edge->waits && at == item)
-                take_better(&best, edge);
+                take_better(&best, edge, item);
         }
     }
     return best;
@@ -50,7 +50,7 @@ static struct order_key *rank_of(struct order *order,
         LIST_EACH (&behind->uses, it) {
             const struct order_node *waiter =
                 LIST_OF(it, struct order_use, in_group)->node;
-            if (order_node_is_waiting(waiter) &&
+            if (order_node_passes_rank(waiter) &&
                 order_key_compare(waiter->rank, best) < 0)
                 best = waiter->rank;
         }

@@ -20,6 +20,7 @@ static struct set {
     char reason[32], detail[160];
     char record[160]; /* precursors, sorted as proposed */
     char rank[16];
+    unsigned offers; /* how often it was to be offered again */
 } sets[SETS + 1];
 static size_t set_count;
 
@@ -143,6 +144,7 @@ static inline void commit(const struct order_effect *effect) {
         break;
     case ORDER_TO_PENDING_RB:
     case ORDER_READY:
+    case ORDER_FOLLOW:
         to = STATE_PENDING;
         break;
     case ORDER_FAIL:
@@ -151,6 +153,9 @@ static inline void commit(const struct order_effect *effect) {
     case ORDER_RECOMPUTE:
         to = STATE_QUEUED;
         break;
+    case ORDER_OFFER:
+        set->offers++;
+        return;
     case ORDER_SPLICE:
     case ORDER_RANK:
         return;

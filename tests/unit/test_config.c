@@ -413,9 +413,12 @@ static void a_merge_train_is_configured_by_its_target(void **state) {
                          "check.unit = make\ncheck.net = make net\n"
                          "remember = tree\nvolatile = net\n"
                          "environment = cc --version\n"
-                         "interrupt = EM, BF\nland-max = 8\n");
+                         "interrupt = EM, BF\nland-max = 8\n"
+                         "[target \"n\"]\ngit = a.git\nfollow = no\n");
     const struct config_target *target = &config.targets[0];
     assert_int_equal(target->remember, 2);
+    assert_int_equal(target->follow, 1);
+    assert_int_equal(config.targets[1].follow, 0);
     assert_int_equal(target->is_volatile.count, 1);
     assert_int_equal(target->land_max, 8);
     assert_true(span_is(target->environment.text, "cc --version"));
