@@ -286,6 +286,7 @@ static bool is_unavailable(const char *said) {
         "nable to parse",
         "ailed to traverse parents",
         "nable to load root tree",
+        "ailed to unpack tree",
         "bad tree",
         "issing tree",
         "issing blob",

@@ -96,7 +96,8 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
 bool history_tip_at(struct git *git, const char *branch, const char *tip,
                     struct wall when, char ret_oid[OID_BYTES], struct err *err);
 
-/* True if `commit` is `tip` or an ancestor of it; both must exist. */
+/* True if `commit` is `tip` or an ancestor of it; it may be missing in the
+ * repository. If a commit in between cannot be read, that is an error. */
 bool history_contains(struct git *git, const char *tip, const char *commit,
                       bool *ret_contains, struct err *err);
 

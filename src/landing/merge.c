@@ -140,6 +140,9 @@ static bool blind_compare(struct merge *merge, struct trees *trees,
     if (then[0] != '\0' &&
         !git_commit_read(&trees->objects, then, oid, then_tree, &found, err))
         return false;
+    if (!found)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "the repository is damaged: commit %s is missing", then);
     for (size_t i = 0; i < merge->set->count; i++) {
         struct span path = merge->set->edits[i].path;
         struct tree_entry before, now;

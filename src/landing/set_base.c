@@ -15,20 +15,48 @@ struct found_commit {
     bool exists, on_branch;
 };
 
+static bool commit_read(struct trees *trees, struct span name,
+                        struct found_commit *commit, struct err *err) {
+    CLEANUP(text_clear) struct text rev = TEXT_INIT;
+    /* With this suffix only commits are found, no other objects. */
+    text_addf(&rev, "%.*s^{commit}", (int)name.len, name.p);
+    return git_commit_read(&trees->objects, text_string(&rev), commit->oid,
+                           commit->tree, &commit->exists, err);
+}
+
+/* A commit that is not found may be one that cannot be read at the moment. So
+ * the branch is asked for its name, which shows that all of the branch can be
+ * read, and then a new git is asked for the commit: the old one may have
+ * started while the objects of the repository were away. */
+static bool commit_read_again(struct merge *merge, struct trees *trees,
+                              struct span name, struct found_commit *commit,
+                              struct err *err) {
+    CLEANUP(text_free_string) char *oid = span_string(name);
+    if (!history_contains(merge->git, merge->tip, oid, &commit->on_branch, err))
+        return false;
+    trees_drop(trees);
+    if (!trees_open(merge->git, trees, err) ||
+        !commit_read(trees, name, commit, err))
+        return false;
+    return commit->exists || !commit->on_branch ||
+           err_set(err, ERR_UNAVAILABLE,
+                   "the repository is damaged: commit %.12s of branch '%s' is "
+                   "missing",
+                   oid, merge->start->branch);
+}
+
 static bool commit_find(struct merge *merge, struct trees *trees,
                         struct span name, struct found_commit *ret_commit,
                         struct err *err) {
-    CLEANUP(text_clear) struct text rev = TEXT_INIT;
     *ret_commit = (struct found_commit){0};
-    /* With this suffix only commits are found, no other objects. */
-    text_addf(&rev, "%.*s^{commit}", (int)name.len, name.p);
-    if (!git_commit_read(&trees->objects, text_string(&rev), ret_commit->oid,
-                         ret_commit->tree, &ret_commit->exists, err))
+    if (!commit_read(trees, name, ret_commit, err))
         return false;
+    if (!ret_commit->exists)
+        return commit_read_again(merge, trees, name, ret_commit, err);
     ret_commit->on_branch =
         merge->known != NULL &&
         map_get(&merge->known->commits, span_of(ret_commit->oid)) != NULL;
-    return !ret_commit->exists || ret_commit->on_branch ||
+    return ret_commit->on_branch ||
            history_contains(merge->git, merge->tip, ret_commit->oid,
                             &ret_commit->on_branch, err);
 }

@@ -275,6 +275,55 @@ static void a_missing_older_commit_is_unavailable(void **state) {
     assert_waits_without("main~", "rm $f", "");
 }
 
+/* ---- a base that cannot be read ------------------------------------------ */
+
+/* A set that changes f, based on the commit that `rev` names. */
+static struct set based_on(const char *rev, char room[128]) {
+    snprintf(room, 128, "##base\n%s\n",
+             sh("git -C target.git rev-parse '%s'", rev));
+    return (struct set){
+        .id = "C1", .sections = room, .files = {{"f", "new\n"}}};
+}
+
+/* A lost mount leaves an empty directory, or none. */
+static void a_base_in_objects_that_are_away_is_not_rewritten(void **state) {
+    (void)state;
+    static const char *const losses[] = {"mv objects away",
+                                         "mv objects away; mkdir objects"};
+    for (size_t i = 0; i < COUNT(losses); i++) {
+        char room[128];
+        landing_begin();
+        const struct set set = based_on("main", room);
+        const char *before = tip();
+        const struct attempt attempt = {
+            .set = &set,
+            .seen = before,
+            .checks = {"lose", sh("echo \"sh -c 'cd $PWD/target.git; %s'\"",
+                                  losses[i])}};
+        struct outcome outcome = land(&attempt);
+        sh("cd target.git; rm -rf objects; mv away objects");
+        assert_starts(&outcome, "unavailable ");
+        assert_waits(&outcome, "");
+        assert_string_equal(tip(), before);
+        outcome = land(&(struct attempt){.set = &set, .seen = before});
+        assert_landed(&outcome);
+    }
+}
+
+/* The search for sets that have landed ends before it reaches that commit. */
+static void a_base_below_a_missing_commit_is_unavailable(void **state) {
+    (void)state;
+    char room[128];
+    landing_begin();
+    sh("cd target.git; export GIT_COMMITTER_DATE='1000000000 +0000'\n"
+       "c=$(git rev-parse main)\n"
+       "for i in $(seq 300); do\n"
+       "c=$(git commit-tree -p $c -m $i 'main^{tree}'); done\n"
+       "git update-ref refs/heads/main $c");
+    const struct set set = based_on("main~299", room);
+    assert_set_waits_without(&set, "main~290", "rm $f", "");
+}
+
 /* ---- a missing branch ---------------------------------------------------- */
 
 static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
@@ -430,6 +479,8 @@ int main(void) {
         cmocka_unit_test(a_branch_that_names_a_damaged_commit_is_unavailable),
         cmocka_unit_test(a_branch_file_that_is_damaged_is_unavailable),
         cmocka_unit_test(a_missing_older_commit_is_unavailable),
+        cmocka_unit_test(a_base_in_objects_that_are_away_is_not_rewritten),
+        cmocka_unit_test(a_base_below_a_missing_commit_is_unavailable),
         cmocka_unit_test(a_branch_with_a_landed_set_is_not_created_again),
         cmocka_unit_test(a_branch_that_was_only_read_is_not_created_again),
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
