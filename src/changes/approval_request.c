@@ -336,14 +336,25 @@ static bool why_approval(struct api_call *call, const struct job *job,
     return true;
 }
 
-/* Explains an approval that the set still owes, whatever its state. */
+static void add_owed(struct why *why, const struct approval_verdict *verdict,
+                     struct wall owed, struct wall now) {
+    char until[WALL_TEXT_BYTES];
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (verdict != NULL)
+        approval_describe(verdict, &text);
+    else
+        text_adds(&text, "an approval");
+    text_addf(&text, ", owed until %s%s", wall_format(owed, until),
+              owed.ns <= now.ns ? ": overdue" : "");
+    why_add_text(why, "owed", text_span(&text));
+}
+
+/* Explains the approvals that the set still owes, whatever its state. */
 static bool why_owed(struct api_call *call, const struct job *job,
                      struct why *why) {
     struct approval_state state;
     struct err err = {0};
-    char until[WALL_TEXT_BYTES];
     struct wall now = api_now(call);
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
     if (job->owed.ns == 0 || !call->api->options.base)
         return true;
     if (!approvals_read(call->api->options.base, call->api->options.store, job,
@@ -351,13 +362,10 @@ static bool why_owed(struct api_call *call, const struct job *job,
         api_fail(call, &err);
         return false;
     }
-    if (state.verdict.policy)
-        approval_describe(&state.verdict, &text);
-    else
-        text_adds(&text, "an approval");
-    text_addf(&text, ", owed until %s%s", wall_format(job->owed, until),
-              job->owed.ns <= now.ns ? ": overdue" : "");
-    why_add_text(why, "owed", text_span(&text));
+    for (size_t i = 0; i < state.owed_count; i++)
+        add_owed(why, &state.owed[i].verdict, state.owed[i].until, now);
+    if (state.owed_count == 0)
+        add_owed(why, NULL, job->owed, now);
     return true;
 }
 

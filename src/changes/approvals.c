@@ -248,6 +248,23 @@ static bool no_meta(const struct job *job, struct err *err) {
                    (int)job->id.len, job->id.p);
 }
 
+/* Each policy of which the approval is owed has its own time, counted from the
+ * admission. */
+static void read_owed(const struct job *job, const struct policies *policies,
+                      const struct approval_subject *subject,
+                      const struct approval_given *given, size_t given_count,
+                      struct wall now, struct arena *arena,
+                      struct approval_state *state) {
+    state->owed = arena_alloc(arena, policies->count * sizeof(*state->owed));
+    for (size_t i = 0; i < policies->count; i++) {
+        struct approval_verdict one = approval_judge(
+            &policies->items[i], 1, subject, given, given_count, now);
+        if (one.owed != NULL)
+            state->owed[state->owed_count++] = (struct approval_owed){
+                one, wall_add_ms(job->admitted, one.owed->within_ms)};
+    }
+}
+
 /* `policies` are those of the configuration; the copy gets the one that this
  * job needs besides. */
 static bool read_state(const struct base *base, struct store *store,
@@ -274,6 +291,9 @@ static bool read_state(const struct base *base, struct store *store,
     ret_state->verdict =
         approval_judge(items, count, &subject, given, given_count, now);
     ret_state->ends = approval_ends(items, count, given, given_count, now);
+    if (ret_state->verdict.owed != NULL)
+        read_owed(job, &policies, &subject, given, given_count, now, arena,
+                  ret_state);
     if (!more)
         return true;
     more = &given[given_count - 1]; /* with its groups */
@@ -329,6 +349,22 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
                    who_len, who, id_len, id);
 }
 
+/* Nothing is owed any more, or only what has more time. */
+static void give_owed(struct store_batch *batch, const struct job *job,
+                      const struct approval_policy *owed) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (owed == NULL) {
+        store_owe(batch, job->num, (struct wall){0}, SPAN("settled"),
+                  SPAN("approved"));
+        return;
+    }
+    struct wall until = wall_add_ms(job->admitted, owed->within_ms);
+    if (until.ns <= job->owed.ns)
+        return;
+    add_owed(&text, owed, until);
+    store_owe(batch, job->num, until, SPAN("next"), text_span(&text));
+}
+
 void approvals_give(struct store_batch *batch, const struct job *job,
                     const struct approval_given *word,
                     const struct approval_state *state, struct span because) {
@@ -354,9 +390,8 @@ void approvals_give(struct store_batch *batch, const struct job *job,
     if ((job->holds & HOLD_APPROVAL) && state->verdict.outcome <= APPROVAL_LATE)
         store_release(batch, job->num, HOLD_APPROVAL,
                       because.len > 0 ? because : SPAN("approved"));
-    if (job->owed.ns > 0 && !state->verdict.owed)
-        store_owe(batch, job->num, (struct wall){0}, SPAN("settled"),
-                  SPAN("approved"));
+    if (job->owed.ns > 0)
+        give_owed(batch, job, state->verdict.owed);
 }
 
 /* ---- what is signed ------------------------------------------------------ */
@@ -520,6 +555,7 @@ static bool expire(const struct base *base, struct wall now,
 
 /* ---- owed approvals ------------------------------------------------------ */
 
+/* About what is owed now: more may be owed after what was reported. */
 static bool was_reported(struct store *store, uint64_t num, struct arena *arena,
                          bool *ret_reported, struct err *err) {
     struct store_event *events;
@@ -528,8 +564,8 @@ static bool was_reported(struct store *store, uint64_t num, struct arena *arena,
     if (!store_events(store, 0, num, 0, arena, &events, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        *ret_reported |=
-            events[i].kind == EVENT_OWED && facts_of(&events[i], arena).overdue;
+        if (events[i].kind == EVENT_OWED)
+            *ret_reported = facts_of(&events[i], arena).overdue;
     return true;
 }
 

@@ -30,12 +30,19 @@ void approvals_admit(const struct base *base, struct set_record *record,
 
 /* ---- sets in the registry ------------------------------------------------ */
 
+/* An approval that may come late and is missing. */
+struct approval_owed {
+    struct approval_verdict verdict; /* of its policy alone */
+    struct wall until;
+};
 struct approval_state {
     struct approval_verdict verdict; /* including `more`, if given */
-    bool may;                        /* the approval `more` would count */
-    bool own;                        /* it comes from the submitter */
-    bool said;                       /* its giver has approved before */
-    struct wall ends;                /* when the first approval given expires */
+    struct approval_owed *owed;
+    size_t owed_count;
+    bool may;         /* the approval `more` would count */
+    bool own;         /* it comes from the submitter */
+    bool said;        /* its giver has approved before */
+    struct wall ends; /* when the first approval given expires */
 };
 /* `more`: an approval about to be given, or NULL. Everything lives in the
  * arena. Errors: those of the store. */

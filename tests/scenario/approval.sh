@@ -186,6 +186,33 @@ late() {
 scenario 'an emergency set lands at once, and what it owes is shown everywhere' \
     late
 
+several_owed() {
+    with_policies
+    cat >>base/conf.d/approval.conf <<'EOF'
+[approval "held"]
+path = late/a
+[approval "soon"]
+path = late/**
+late = yes
+within = 1h
+count = 2
+EOF
+    make_set now EM late/a now
+    pointsman change submit "$made"
+    within pointsman daemon prequeue --until-idle
+    admitted=$(pointsman status --json now | jq -r .admitted)
+    pointsman why now >why
+    for each in "held': 0 of 1" \
+        "urgent': 0 of 1, owed until $(date -u -d "$admitted 72 hours" +%FT%H)" \
+        "soon': 0 of 2, owed until $(date -u -d "$admitted 1 hour" +%FT%H)"; do
+        says "approval '$each" why
+    done
+    same 'lines about approvals' "$(grep -c "approval '" why)" 3
+    same 'lines about what is owed' "$(grep -c owed why)" 2
+}
+scenario 'why names each policy of which an approval is owed, with its own time' \
+    several_owed
+
 overdue() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_policies 'poll = 1' # polling notices that time has passed

@@ -20,6 +20,8 @@ static int stage_begin(void **state) {
     static const char policies[] = "[approval \"em\"]\nclass = EM\nlate = yes\n"
                                    "[approval \"slow\"]\npath = slow/**\n"
                                    "late = yes\nwithin = 7200\n"
+                                   "[approval \"pair\"]\npath = slow/two/**\n"
+                                   "late = yes\nwithin = 36000\ncount = 2\n"
                                    "[approval \"prod\"]\npath = prod/**\n";
     struct stage *stage = mem_alloc(sizeof(*stage));
     struct err err = {0};
@@ -69,6 +71,7 @@ static void admit(struct stage *stage, const char *id, const char *job_class,
     set_record_make(&name, &meta, SPAN("main"), span_of(id), 1, SPAN("none"),
                     arena, &record);
     record.job.actor = SPAN("uid:5");
+    record.job.admitted = begin;
     approvals_admit(&stage->base, &record, begin, arena);
     struct store_batch *batch = store_batch_new(stage->base.store);
     store_batch_actor(batch, begin, record.job.actor);
@@ -173,6 +176,40 @@ static void an_approval_given_in_time_raises_no_alarm(void **state) {
     assert_string_equal(owed_events(stage, "C1"), "settled");
 }
 
+/* The second one is reported too, though the first was overdue. */
+static void each_approval_owed_has_its_own_time(void **state) {
+    static const struct {
+        const char *policy;
+        int64_t hours;
+    } owed[] = {{"em", 72}, {"slow", 2}, {"pair", 10}};
+    struct stage *stage = *state;
+    struct approval_state found;
+    struct err err = {0};
+    admit(stage, "C1", "EM", "slow/two/a");
+    land(stage, "C1");
+    struct job job = job_of(stage, "C1");
+    assert_int_equal(job.owed.ns, wall_add_ms(begin, 2 * HOUR_MS).ns);
+    assert_true(approvals_read(&stage->base, stage->base.store, &job, NULL,
+                               begin, &stage->arena, &found, &err));
+    assert_int_equal(found.owed_count, COUNT(owed));
+    for (size_t i = 0; i < COUNT(owed); i++) {
+        assert_true(
+            span_is(found.owed[i].verdict.policy->name, owed[i].policy));
+        assert_int_equal(found.owed[i].until.ns,
+                         wall_add_ms(begin, owed[i].hours * HOUR_MS).ns);
+    }
+    review_at(stage, 2 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "overdue");
+    approve(stage, "C1", 3 * HOUR_MS);
+    assert_int_equal(job_of(stage, "C1").owed.ns,
+                     wall_add_ms(begin, 10 * HOUR_MS).ns);
+    review_at(stage, 10 * HOUR_MS - 1);
+    assert_string_equal(owed_events(stage, "C1"), "overdue next");
+    review_at(stage, 10 * HOUR_MS);
+    review_at(stage, 11 * HOUR_MS);
+    assert_string_equal(owed_events(stage, "C1"), "overdue next overdue");
+}
+
 static void a_set_held_by_one_policy_may_owe_another_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "prod/a");
@@ -228,6 +265,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_late_approval_is_overdue_three_days_after_admission),
         TEST(an_approval_given_in_time_raises_no_alarm),
+        TEST(each_approval_owed_has_its_own_time),
         TEST(a_set_held_by_one_policy_may_owe_another_approval),
         TEST(a_set_that_never_landed_owes_no_approval),
         TEST(a_removed_policy_no_longer_asks_for_approval),
