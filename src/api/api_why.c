@@ -114,6 +114,9 @@ static struct scheduler_reason present(struct api_call *call,
                   (int)rollback.id.len, rollback.id.p);
     else if (!runs && job->detail.len > 0)
         text_addf(&text, ": %.*s", (int)job->detail.len, job->detail.p);
+    if (job->state == STATE_DONE && job->rolled_back_by.len > 0)
+        text_addf(&text, "; rolled back by %.*s", (int)job->rolled_back_by.len,
+                  job->rolled_back_by.p);
     struct scheduler_reason reason = {
         .kind = runs     ? "running"
                 : !ended ? "rollback"

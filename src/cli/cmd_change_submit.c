@@ -39,10 +39,12 @@ static void say_what_became(struct call *call, struct client *client,
         return;
     }
     struct span job = text_span(&reply);
-    console_note("'%s' was submitted before; %s (%s) since %s", id,
+    const char *by = call_line_text(job, "rolled_back_by", &call->arena);
+    console_note("'%s' was submitted before; %s (%s) since %s%s%s", id,
                  call_line_text(job, "state", &call->arena),
                  call_line_text(job, "reason", &call->arena),
-                 call_line_text(job, "since", &call->arena));
+                 call_line_text(job, "since", &call->arena),
+                 by[0] != '\0' ? ", rolled back by " : "", by);
 }
 
 static bool hand_in(struct call *call, struct client *client, const char *file,

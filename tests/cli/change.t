@@ -49,3 +49,11 @@ $ pointsman change pack --target main -C work nosuch..main
 = 64
 $ pointsman fsck
 ! 3 change sets, ... events, 0 problems
+# What is said of a set that was rolled back.
+$ pointsman -q rollback C1 && pointsman daemon all --until-idle
+| <RB>
+$ pointsman why C1
+| C1: done since <time>: ok: <sum>; rolled back by <RB>
+$ pointsman change submit c1.tar
+| C1
+! 'C1' was submitted before; done (ok) since <time>, rolled back by <RB>
