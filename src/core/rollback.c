@@ -13,6 +13,7 @@ struct rollback {
     size_t primary; /* the next primary to ask for */
     size_t asking;  /* index of the member asked about */
     bool is_asking, later;
+    size_t files;
     struct span unknown;         /* the first primary that is unknown */
     struct span lacking, lacked; /* `lacking` would be in effect without
                                     `lacked` */
@@ -120,6 +121,10 @@ void rollback_answer(struct rollback *rollback,
     rollback->is_asking = rollback->later;
 }
 
+void rollback_set_files(struct rollback *rollback, size_t files) {
+    rollback->files = files;
+}
+
 void rollback_add_lack(struct rollback *rollback, struct span id,
                        struct span needs) {
     rollback->lacking = id;
@@ -135,8 +140,6 @@ static void count_members(const struct rollback *rollback,
         decision->reverts += member->fate == ROLLBACK_REVERT;
         decision->abandons += member->fate == ROLLBACK_ABANDON;
         decision->stops += member->fate == ROLLBACK_STOP;
-        if (member->fate <= ROLLBACK_STOP)
-            decision->files += member->node.files;
     }
 }
 
@@ -229,7 +232,8 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
     CLEANUP(text_clear) struct text detail = TEXT_INIT;
     struct rollback_decision *decision = ret_decision;
     *decision = (struct rollback_decision){.members = rollback->members,
-                                           .count = rollback->walk.count};
+                                           .count = rollback->walk.count,
+                                           .files = rollback->files};
     struct span target = request->target;
     if (target.len == 0 && decision->count > 0)
         target = rollback->members[0].node.target;

@@ -99,7 +99,7 @@ struct rollback_decision {
                                               first */
     size_t count;
     size_t reverts, abandons, stops; /* number of members with this fate */
-    size_t files;                    /* number of files these members touch */
+    size_t files;                    /* rollback_set_files */
     struct span detail;              /* a sentence unless the verdict is GO */
 };
 
@@ -114,6 +114,10 @@ bool rollback_next_question(struct rollback *rollback,
 bool rollback_knows(const struct rollback *rollback, uint64_t num);
 void rollback_answer(struct rollback *rollback,
                      const struct rollback_node *nodes, size_t count);
+/* The number of different files that the rollback changes: those of the members
+ * that it rolls back, and of the sets that come back in effect. Call it when
+ * all questions are answered; it changes the decision. */
+void rollback_set_files(struct rollback *rollback, size_t files);
 /* Reports that `id`, which a rollback among the members had rolled back, would
  * be in effect again without `needs`. Call it when all questions are answered;
  * it changes the decision. The spans must live as long as the rollback. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lib/map.h"
 #include "scheduler/rollback_effects.h"
 #include "wire/meta.h"
 #include "wire/set_spec.h"
@@ -18,6 +19,7 @@ struct asking {
     size_t entry_count;
     struct rollback_node *nodes; /* the answer being collected */
     size_t count, cap;
+    struct map paths; /* that the rollback changes */
 };
 
 void rollback_plan_clear(struct rollback_plan *plan) {
@@ -336,6 +338,24 @@ static bool check_needs(struct asking *asking,
     return true;
 }
 
+/* A file that several sets touch counts once. */
+static bool add_files(struct asking *asking, uint64_t num, struct err *err) {
+    struct job_touch *touches;
+    size_t count;
+    if (!store_touches(asking->store, num, &asking->plan->arena, &touches,
+                       &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        (void)map_put(&asking->paths, touches[i].path, asking);
+    return true;
+}
+
+static void decide(struct asking *asking) {
+    struct rollback_plan *plan = asking->plan;
+    rollback_set_files(plan->rollback, map_count(&asking->paths));
+    rollback_decide(plan->rollback, &plan->arena, &plan->decision);
+}
+
 /* Checks all sets that a rollback among the members had rolled back. */
 static bool check_returns(struct asking *asking, struct err *err) {
     CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
@@ -359,14 +379,30 @@ static bool check_returns(struct asking *asking, struct err *err) {
         struct rollback_return *back = &plan->returns[plan->return_count++];
         job_copy(&plan->arena, &effect->job, &back->job);
         back->of = arena_span(&plan->arena, effect->was);
-        if (!check_needs(asking, &effects, effect, err))
+        if (!check_needs(asking, &effects, effect, err) ||
+            !add_files(asking, effect->job.num, err))
             return false;
     }
-    rollback_decide(plan->rollback, &plan->arena, &plan->decision);
+    decide(asking);
     return true;
 }
 
 /* ---- questions ----------------------------------------------------------- */
+
+static bool decide_all(struct asking *asking, struct err *err) {
+    const struct rollback_decision *decision = &asking->plan->decision;
+    decide(asking); /* who is a member */
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_node *node = &decision->members[i].node;
+        if (decision->members[i].fate <= ROLLBACK_STOP && node->files > 0 &&
+            !add_files(asking, node->num, err))
+            return err_wrap(err, "cannot determine which files would change");
+    }
+    decide(asking);
+    return decision->verdict != ROLLBACK_GO || check_returns(asking, err) ||
+           err_wrap(err,
+                    "cannot determine which sets would be in effect again");
+}
 
 static bool ask_all(struct asking *asking, struct err *err) {
     struct rollback_plan *plan = asking->plan;
@@ -381,11 +417,9 @@ static bool ask_all(struct asking *asking, struct err *err) {
     free(asking->nodes);
     if (!ok)
         return err_wrap(err, "cannot determine what a rollback would include");
-    rollback_decide(plan->rollback, &plan->arena, &plan->decision);
-    return plan->decision.verdict != ROLLBACK_GO ||
-           check_returns(asking, err) ||
-           err_wrap(err,
-                    "cannot determine which sets would be in effect again");
+    ok = decide_all(asking, err);
+    map_clear(&asking->paths);
+    return ok;
 }
 
 /* ---- plan of an RB ------------------------------------------------------- */

@@ -105,7 +105,7 @@ $ pointsman rollback --preview <RB>
 | <RB>  done, is reverted
 |   C1  done, is restored
 |   C2  done, is restored
-| 1 reverted, 0 abandoned, 0 stopped, 2 restored, 0 files
+| 1 reverted, 0 abandoned, 0 stopped, 2 restored, 2 files
 | the reverse merges are clean
 $ pointsman rollback --preview --json <RB> | jq -c '[.id,.fate,.because_of]' | sed -n 3,4p
 | ["C1","restore","<RB>"]

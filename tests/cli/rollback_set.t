@@ -49,7 +49,7 @@ $ pointsman rollback --preview --closure deps+files C1
 |   C2  done, is reverted
 |   C3  done, is reverted
 |   C9  done, is reverted (same file)
-| 4 reverted, 0 abandoned, 0 stopped, 4 files
+| 4 reverted, 0 abandoned, 0 stopped, 3 files
 | the reverse merges are clean
 $ pointsman -q rollback --closure deps+files C1
 | <R2>
@@ -79,7 +79,7 @@ $ pointsman rollback --preview <R3>
 |     C4  done, is reverted
 |   C1  done, is reverted
 |   <R2>  done, is restored
-| 6 reverted, 0 abandoned, 0 stopped, 1 restored, 5 files
+| 6 reverted, 0 abandoned, 0 stopped, 1 restored, 4 files
 | the reverse merges are clean
 $ pointsman -q rollback <R3>
 | <R4>

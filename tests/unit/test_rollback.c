@@ -88,6 +88,7 @@ static const char *plan_of(const char *ids, size_t sets_max, bool files) {
     struct rollback_decision decision;
     while (rollback_next_question(rollback, &question))
         answer(rollback, &question);
+    rollback_set_files(rollback, 2);
     rollback_decide(rollback, &arena, &decision);
     struct text text = TEXT_INIT;
     if (decision.verdict != ROLLBACK_GO)
