@@ -339,7 +339,7 @@ static bool find_target(const struct work_site *site, const struct job *job,
                         struct err *err) {
     *ret_target = config_target(site->config, job->target);
     return *ret_target ||
-           err_set(err, ERR_CONFIG,
+           err_set(err, ERR_UNAVAILABLE,
                    "cannot land '%.*s': target '%.*s' is no longer "
                    "configured; add it to pointsman.conf again",
                    (int)job->id.len, job->id.p, (int)job->target.len,

@@ -89,15 +89,16 @@ enum run_stop {
     RUN_STOP_WITHDRAW /* only if it has not started: it ends with result 104 */
 };
 
-/* A result of an attempt: it may not run under any account that is left
- * (core/run_as.h), and the job is held. */
-enum { RUN_FORBIDDEN = 77 };
+/* Results of an attempt: its target is not configured, and it waits; it may not
+ * run under any account that is left (core/run_as.h), and the job is held. */
+enum { RUN_UNAVAILABLE = 69, RUN_FORBIDDEN = 77 };
 
 /* How an attempt ended. */
 struct run_end {
     uint64_t handle;
     int result;    /* 0 it ran; 99 another process has its lock; 100 cannot be
-                      executed; 111 not now; RUN_FORBIDDEN */
+                      executed; 111 not now; RUN_UNAVAILABLE,
+                      RUN_FORBIDDEN */
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;

@@ -62,7 +62,7 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
             attempt->said = (struct land_verdict_line){0};
         return;
     }
-    if (end->result == 100) {
+    if (end->result == RUN_UNAVAILABLE) {
         /* The target is no longer configured and cannot be asked. */
         attempt->probed = true;
         attempt->probing = false;
@@ -306,10 +306,13 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
     const struct job *job = &attempt->tracked->job;
     enum land_verdict said = attempt->said.verdict;
-    if (!job_has(job, JOB_LANDS) || attempt->end.result != 0)
+    bool not_started = attempt->end.result == RUN_UNAVAILABLE;
+    if (!job_has(job, JOB_LANDS) || (attempt->end.result != 0 && !not_started))
         return;
-    if (said == LAND_UNAVAILABLE) {
-        target_unavailable(scheduler, job->target, attempt->said.text);
+    if (not_started || said == LAND_UNAVAILABLE) {
+        target_unavailable(scheduler, job->target,
+                           not_started ? attempt->end.detail
+                                       : attempt->said.text);
         if (job_has(job, JOB_ROLLS_BACK) && verdict->to == STATE_PENDING)
             verdict->not_before = target_again(scheduler, job->target);
     } else if (said == LAND_DONE || said == LAND_ALREADY ||

@@ -24,6 +24,8 @@ enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
     switch (attempt->end.result) {
     case 0:
         return RETRY_RAN;
+    case RUN_UNAVAILABLE:
+        return RETRY_UNAVAILABLE;
     case RUN_FORBIDDEN:
         return RETRY_FORBIDDEN;
     case 99:

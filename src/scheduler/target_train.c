@@ -34,6 +34,8 @@ static struct target_train *train_new_for(struct scheduler *scheduler,
 static bool keys_differ(const struct target_train *target,
                         const struct scheduler_target *now) {
     CLEANUP(text_clear) struct text old = TEXT_INIT, new = TEXT_INIT;
+    if (target->target == NULL) /* it was not configured for a while */
+        return true;
     train_key_format(&target->target->key, &old);
     train_key_format(&now->key, &new);
     return !span_equal(text_span(&old), text_span(&new));

@@ -318,9 +318,10 @@ static bool start_make(struct worker *worker, const struct run_start *run,
 }
 
 static int result_of(enum err_kind kind) {
-    return kind == ERR_DENIED    ? RUN_FORBIDDEN
-           : err_try_again(kind) ? GUARD_TEMPORARY
-                                 : GUARD_CANNOT;
+    return kind == ERR_DENIED        ? RUN_FORBIDDEN
+           : kind == ERR_UNAVAILABLE ? RUN_UNAVAILABLE
+           : err_try_again(kind)     ? GUARD_TEMPORARY
+                                     : GUARD_CANNOT;
 }
 
 /* Others only answer a question. */

@@ -217,4 +217,46 @@ scenario 'a set waits for a repository that the landing cannot read' \
 scenario 'a set on a merge train lands once if the landing cannot read' \
     on_train failing_reads '^/proc/self/exe land' 5
 
+# ---- not configured -----------------------------------------------------------
+
+reload() {
+    kill -HUP "$server"
+    within sh -c "until [ \$(grep -c 'configuration reloaded' serve.log) = $1 ]
+        do :; done"
+}
+
+# The target is taken out of the configuration while a set is checked, and put
+# back.
+not_configured() {
+    make_base
+    mkfifo gate
+    cat >base/conf.d/check.conf <<END
+[target "main"]
+check.wait = sh -c 'test -e $here/open || read x <$here/gate; :'
+END
+    serve_begin
+    submit_set C1 DC d/a a
+    submit_set C2 DC d/b b
+    await '"id":"C1".*"to":"executing"'
+    mkdir away
+    mv base/pointsman.conf base/conf.d/scenario.conf base/conf.d/check.conf away
+    printf '[serve]\nlisten = off\n' >base/pointsman.conf
+    reload 1
+    : >open
+    within sh -c ': >gate'
+    [ -n "${lanes:-}" ] || await '"kind":"target".*"reason":"unavailable"'
+    mv away/pointsman.conf base && mv away/*.conf base/conf.d
+    reload 2
+    within pointsman wait C1
+    within pointsman wait C2
+    serve_end
+    in_one_place C1 D
+    in_one_place C2 D
+    ends 0 pointsman fsck
+}
+scenario 'a set waits for a target that is not configured for a while' \
+    not_configured
+scenario 'a merge train waits for its target to be configured again' \
+    on_train not_configured
+
 finish

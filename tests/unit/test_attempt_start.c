@@ -478,7 +478,7 @@ static void a_target_that_is_not_configured_is_named(void **state) {
     struct attempt_start line;
     struct err err;
     assert_false(start_make(&start, NULL, &line, &err));
-    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_int_equal(err.kind, ERR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "'gone'"));
 }
 
