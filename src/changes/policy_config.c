@@ -1,5 +1,7 @@
 #include "changes/policy_config.h"
 
+#include <strings.h>
+
 #include "core/job.h"
 #include "wire/approval_text.h"
 #include "wire/path.h"
@@ -325,6 +327,16 @@ static const char *name_fault(unsigned list, struct span item) {
                                           "digits and . _ @ + : / -";
 }
 
+/* Principals of two persons are compared as approvals are, regardless of case.
+ */
+static bool is_same_name(unsigned list, bool is_other, struct span name,
+                         struct span item) {
+    return list == 1 && is_other
+               ? name.len == item.len &&
+                     strncasecmp(name.p, item.p, name.len) == 0
+               : span_equal(name, item);
+}
+
 /* Refuses an item that stands before item `at` of this person or with any
  * person before. */
 static bool check_once(const struct config *config,
@@ -339,7 +351,8 @@ static bool check_once(const struct config *config,
         names_of(other, theirs);
         size_t end = other == person ? at : theirs[list].list->count;
         for (size_t k = 0; k < end; k++)
-            if (span_equal(theirs[list].list->items[k].text, item))
+            if (is_same_name(list, other != person,
+                             theirs[list].list->items[k].text, item))
                 return config_refuse(
                     spot, "%s '%.*s' of person '%.*s' is listed %s",
                     ours[list].what, (int)item.len, item.p,

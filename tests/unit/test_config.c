@@ -354,6 +354,10 @@ static void a_name_belongs_to_one_person(void **state) {
     assert_refused("[person \"w\"]\nprincipals = a@x, a@x\n",
                    "pointsman.conf:2: principal 'a@x' of person 'w' is listed "
                    "twice");
+    assert_refused("[person \"w\"]\nprincipals = a@x\n"
+                   "[person \"v\"]\nprincipals = A@X\n",
+                   "pointsman.conf:4: principal 'A@X' of person 'v' is listed "
+                   "for another person too");
     snprintf(text, sizeof(text),
              "[person \"w\"]\nkeys = %s\n[person \"v\"]\nkeys = %s\n", key,
              key);
