@@ -407,7 +407,8 @@ static void plan_departures(struct scheduler *scheduler,
 
 static void answer(struct scheduler *scheduler, struct target_train *target) {
     struct train_question question;
-    if (scheduler_environment_is_awaited(target))
+    /* Keys of results need the configuration. */
+    if (target->target == NULL || scheduler_environment_is_awaited(target))
         return;
     while (train_next_question(target->train, &question)) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;

@@ -153,8 +153,7 @@ static void prune(struct scheduler *scheduler, struct target_train *target) {
 static void record(struct scheduler *scheduler, const struct attempt *attempt,
                    bool passed) {
     struct target_train *target = attempt->train;
-    if (target->target == NULL || attempt->key[0] == '\0' ||
-        !target_train_remembers(target))
+    if (attempt->key[0] == '\0' || !target_train_remembers(target))
         return;
     check_result_add(scheduler->batch,
                      &(struct check_result){.key = span_of(attempt->key),

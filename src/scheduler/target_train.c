@@ -267,6 +267,8 @@ struct span target_train_key(const struct scheduler *scheduler,
 }
 
 bool target_train_remembers(const struct target_train *target) {
+    if (target->target == NULL)
+        return false;
     const struct train_config *config = &target->target->train;
     return (target->target->environment.len == 0 ||
             target->environment.state == ENVIRONMENT_KNOWN) &&
