@@ -213,6 +213,8 @@ scenario 'a target may be given another repository' moved_target
 scenario 'the git that reads objects may die' dead_reader
 scenario 'the process may die between two sets' dead_lander
 scenario 'a set whose process is killed lands with the next attempt' killed
-scenario 'a set is cancelled, and the next one lands' cancelled
+# The leak check at the end of a process that was stopped never ends.
+[ "${SANITIZE:-none}" != none ] ||
+    scenario 'a set is cancelled, and the next one lands' cancelled
 scenario 'the process ends with the server' ends_with_server
 finish
