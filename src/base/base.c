@@ -463,11 +463,18 @@ bool base_open(const char *path, const struct base_open *how,
     struct base *base = base_new(path);
     base->read_only = how->read_only;
     if (!open_all(base, how, err)) {
+        /* It was there a moment ago, so what failed is not the reason. */
+        if (base->fd >= 0 && access(base->path, F_OK) < 0 && errno == ENOENT)
+            base_was_removed(base, err);
         base_close(base);
         return false;
     }
     *ret_base = base;
     return true;
+}
+
+bool base_was_removed(const struct base *base, struct err *err) {
+    return err_set(err, ERR_CANNOT, "base '%s' was removed", base->path);
 }
 
 void base_close(struct base *base) {

@@ -139,7 +139,8 @@ struct base_open {
 /* Checks G2 first: one file system, owner, modes, a working flock, no network
  * file system. Errors: ERR_CONFIG (78) if there is no base or its configuration
  * is wrong, or if a check of G2 fails (100: ERR_REFUSED), ERR_DENIED (77),
- * ERR_RUNNING (99) while fsck --rebuild works on it. */
+ * ERR_RUNNING (99) while fsck --rebuild works on it, ERR_CANNOT (73) if it is
+ * removed meanwhile. */
 bool base_open(const char *path, const struct base_open *how,
                struct base **ret_base, struct err *err);
 /* Opens only the directories of the file route and ctrl/, without reading them:
@@ -148,6 +149,9 @@ bool base_open(const char *path, const struct base_open *how,
  * base. */
 bool base_open_drop(const char *path, struct base **ret_base, struct err *err);
 void base_close(struct base *base); /* NULL is fine */
+/* Sets the error for a base that was removed while it was open, ERR_CANNOT, and
+ * returns false. */
+bool base_was_removed(const struct base *base, struct err *err);
 
 /* Checks whether the directories of states or log/ hold anything. */
 bool base_has_work(int base_fd, bool *ret_any, struct err *err);

@@ -90,7 +90,7 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
 static bool is_there(const struct base *base, struct err *err) {
     struct stat stat;
     return fstat(base->dirs[BASE_CTRL], &stat) < 0 || stat.st_nlink > 0 ||
-           err_set(err, ERR_CANNOT, "base '%s' was removed", base->path);
+           base_was_removed(base, err);
 }
 
 /* Writes to the registry, by any process, wake the wait. The write is seen
