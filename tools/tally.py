@@ -18,7 +18,7 @@ LOG_LINES = 200
 SLOWEST = 3
 
 # The test time in seconds, summed over the programs of a suite, that each half
-# of ./check may take on a quiet machine with two cores. Four programs run at
+# of ./check may take on a quiet machine with two cores. Six programs run at
 # once, so that these sums and the build take ten minutes. A suite over its
 # budget is marked but does not fail, because the machine may be busy. Raise a
 # budget only deliberately, in the commit that needs it.

@@ -21,16 +21,15 @@ facts() {
         reason, attempt, detail, what, holds, tasks, tasks_done, admitted,
         not_before, actor, group, rolled_back_by, owed, num}'
     for id in $(fixture_ids); do
-        pointsman status --json "$id" | jq -c '{id, name, cause, sum, size,
-            cancel_asked, relations, touches, cpu_us, peak_kib, exit_code,
-            submission}'
-    done
+        pointsman status --json "$id"
+    done | jq -c '{id, name, cause, sum, size, cancel_asked, relations,
+        touches, cpu_us, peak_kib, exit_code, submission}'
     for id in $(fixture_ids kind:command); do
-        pointsman logs --attempts --json "$id" | jq -c '{job, node, attempt,
-            status, assigned, started, ended, exit_code, signal, reason, detail,
-            worker, output_bytes, cpu_us, peak_kib, events}'
-        pointsman logs "$id" 2>/dev/null | sha256sum | sed "s/-/$id/"
-    done
+        pointsman logs --attempts --json "$id"
+        pointsman logs "$id" 2>/dev/null | sha256sum | sed "s/\(.*\)-/\"\1$id\"/"
+    done | jq -cr 'strings, (objects | {job, node, attempt, status, assigned,
+        started, ended, exit_code, signal, reason, detail, worker, output_bytes,
+        cpu_us, peak_kib, events})'
     pointsman history --json | jq -c "$letters"'
         .from |= letter | .to |= letter | {seq, at, kind, id, from, to, attempt,
         actor, reason, detail}'
@@ -45,14 +44,18 @@ facts() {
 # facts_of_sets: the facts that a rebuild restores from the directories, the job
 # files and the logs
 facts_of_sets() {
+    # A string comes before the history of the set that it names. Earlier
+    # versions did not list what a rollback did to its members.
     for id in $(fixture_ids kind:change); do
-        pointsman status --json "$id" | jq -c "$letters"'
-            .state |= letter | {id, name, class, state, reason,
+        pointsman status --json "$id" | sed 's/.*/[&]/'
+        printf '"%s"\n' "$id"
+        pointsman history --json "$id"
+    done | jq -nc "$letters"'
+        foreach inputs as $line (""; if $line | type == "string" then $line
+            else . end; . as $id | $line |
+        (arrays | .[] | .state |= letter | {id, name, class, state, reason,
             detail, holds, owed, rolled_back_by, relations, touches, attempt,
-            admitted, actor, sum}'
-        # Earlier versions did not list what a rollback did to its members.
-        pointsman history --json "$id" | jq -c --arg id "$id" "$letters"'
-            .from |= letter | .to |= letter | select(.id == $id) |
-            [.kind, .from, .to, .attempt, .reason, .detail, .actor]'
-    done
+            admitted, actor, sum}),
+        (objects | .from |= letter | .to |= letter | select(.id == $id) |
+            [.kind, .from, .to, .attempt, .reason, .detail, .actor]))'
 }

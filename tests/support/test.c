@@ -70,7 +70,7 @@ unsigned test_sweep_stride(unsigned usual) {
     if (sweep_is("full"))
         return 1;
     /* A prime factor, so that the points include many kinds of call. */
-    return sweep_is("once") ? 7 * usual : usual;
+    return sweep_is("once") ? 29 * usual : usual;
 }
 
 unsigned test_cases(unsigned usual) {
