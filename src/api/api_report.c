@@ -61,6 +61,8 @@ static bool add_job(struct api_call *call, const struct job *job,
         .reason = job->reason,
         .wait_ms = -1,
         .run_ms = -1,
+        /* Its checks and landings. */
+        .adds = job_has(job, JOB_LANDS) && !job_has(job, JOB_ROLLS_BACK),
         .inverted = !span_equal(job_rank(job), job->key),
         .rolled_back = job->rolled_back_by.len > 0,
         .rollback = is_rollback(job),

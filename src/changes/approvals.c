@@ -494,12 +494,12 @@ struct span approvals_alias(const struct base *base, struct span name,
 enum { AGAIN_MS = 600 * 1000 };
 
 /* On a merge train a set executes from its first check until it lands, and may
- * still be held. Elsewhere its only attempt has begun while it was approved. */
+ * still be held. That of a command executes while its command runs. */
 static bool may_expire(const struct base *base, const struct job *job) {
     const struct config_target *target =
         config_target(&base->config, job->target);
     return job->state != STATE_EXECUTING ||
-           (target != NULL && target->git.len > 0 && target->lanes > 1);
+           (target != NULL && target->git.len > 0);
 }
 
 /* Policies may have changed too: a held set that lacks nothing any more is

@@ -220,7 +220,7 @@ static bool write_landing(const struct work_site *site,
                           struct arena *arena, struct text *out,
                           struct err *err) {
     struct run_set alone = set_of(start);
-    bool several = start->set_count > 0 && !start->probe;
+    bool several = start->set_count > 0;
     const struct run_set *sets = several ? start->sets : &alone;
     size_t others = several ? start->set_count - 1 : 0;
     bool command = target->command.count > 0;
@@ -352,13 +352,10 @@ static void environment_begin(struct attempt_words *env) {
     attempt_words_add_string(env, "LANG=C.UTF-8");
 }
 
-/* Landings that run nothing of a set may share a process. */
-static bool may_share(const struct run_start *start,
-                      const struct config_target *target) {
-    bool checks = start->train != NULL ? start->train->task != RUN_TRAIN_LAND
-                                       : target->check_count > 0;
-    return !start->probe && start->members == NULL && !checks &&
-           target->command.count == 0;
+/* Merges and landings run nothing of a set, and share a process. */
+static bool may_share(const struct run_start *start) {
+    return start->train != NULL && (start->train->task == RUN_TRAIN_MERGE ||
+                                    start->train->task == RUN_TRAIN_LAND);
 }
 
 static struct attempt_lander lander_of(const struct config_target *target,
@@ -404,7 +401,7 @@ static bool make(const struct work_site *site, const struct run_start *start,
             &env, arena_printf(arena, "POINTSMAN_LANE=%u", start->train->lane));
     ret_start->argv = argv.items;
     ret_start->envp = env.items;
-    if (may_share(start, target))
+    if (may_share(start))
         ret_start->lander = lander_of(target, arena);
     ret_start->dir = site->base_path;
     ret_start->mask = 022;

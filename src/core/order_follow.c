@@ -105,21 +105,28 @@ bool order_follows(struct order *order, uint64_t num, struct arena *arena,
 
 /* ---- judging ------------------------------------------------------------- */
 
-/* Ended without success, and so has everything that superseded it so far. What
- * a rollback takes back later is the business of the rollback. */
-static bool was_never_done(struct order *order, struct order_item *item) {
+/* Ended without success, and so has everything that superseded it, unless the
+ * set stands behind that. What a rollback takes back later is the business of
+ * the rollback. */
+static bool was_never_done(struct order *order, const struct order_node *node,
+                           struct order_item *item) {
     if (item->node != NULL || !item->known || item->state == STATE_DONE ||
         !job_state_is_final(item->state))
         return false;
     order_chain_down(order, item);
-    for (size_t i = 1; i < order->down.count; i++)
-        if (order_item_state(order->down.p[i]) == STATE_DONE)
+    for (size_t i = 1; i < order->down.count; i++) {
+        const struct order_item *successor = order->down.p[i];
+        const struct order_node *other = successor->node;
+
+        if (order_item_state(successor) == STATE_DONE ||
+            (other != NULL && other->seq != 0 && other->seq < node->seq))
             return false;
+    }
     return true;
 }
 
-/* A set in P cannot move behind a successor of its dependency any more, so it
- * fails even if one lives. */
+/* A set in P cannot move behind a later successor of its dependency any more,
+ * so it fails even if one lives. */
 const struct order_item *order_follow_ended(struct order *order,
                                             const struct order_node *node) {
     if (node->rides || order_path_target(node).len == 0 ||
@@ -127,7 +134,7 @@ const struct order_item *order_follow_ended(struct order *order,
         return NULL;
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_DEPENDENCY &&
-            was_never_done(order, node->edges[i].item))
+            was_never_done(order, node, node->edges[i].item))
             return node->edges[i].item;
     return NULL;
 }

@@ -36,10 +36,11 @@ void report_sample_attempt(struct report_sample *sample, struct wall started,
     int64_t wait_ms = ms_between(sample->admitted, started);
     if (sample->wait_ms < 0 || wait_ms < sample->wait_ms)
         sample->wait_ms = wait_ms;
-    if (ended.ns == 0 || ended.ns < sample->ended.ns)
+    if (ended.ns == 0 || (ended.ns < sample->ended.ns && !sample->adds))
         return;
+    int64_t before_ms = sample->adds && sample->run_ms > 0 ? sample->run_ms : 0;
     sample->ended = ended;
-    sample->run_ms = ms_between(started, ended);
+    sample->run_ms = before_ms + ms_between(started, ended);
 }
 
 struct report *report_new(const struct report_by *by) {

@@ -23,6 +23,7 @@ struct report_sample {
     struct span target; /* empty: commands */
     struct span reason; /* reason of the last step */
     int64_t wait_ms;    /* until the first process started; -1: none did */
+    bool adds;          /* `run_ms` is that of all attempts together */
     int64_t run_ms;     /* of the attempt that ended last; -1: none ended */
     struct wall ended;  /* when that was */
     bool inverted;      /* a more urgent job waited for it (O14) */

@@ -134,15 +134,20 @@ static struct span find_culprit(const struct retry_carried *sets, size_t count,
     return (struct span){0};
 }
 
-/* "TIP C1:OID C2:OID" */
-static struct span commit_of(struct span said, struct span id, bool first) {
+/* "TIP C1:OID C2=OID"; "=" if it was on the branch before. */
+static struct span commit_of(struct span said, struct span id, bool first,
+                             bool *ret_before) {
     struct span word, tip = {0}, rest = said;
+    *ret_before = false;
     while (span_cut(&rest, ' ', &word)) {
-        struct span oid = word, name;
         if (tip.p == NULL)
             tip = first ? word : SPAN("");
-        if (span_cut(&oid, ':', &name) && oid.p != NULL && span_equal(name, id))
-            return oid;
+        if (word.len <= id.len + 1 ||
+            !span_equal(span_make(word.p, id.len), id))
+            continue;
+        *ret_before = word.p[id.len] == '=';
+        if (*ret_before || word.p[id.len] == ':')
+            return span_make(word.p + id.len + 1, word.len - id.len - 1);
     }
     return tip;
 }
@@ -198,7 +203,9 @@ struct retry_verdict retry_of_carried(const struct retry_carried *sets,
         return own;
     }
     if (whole->to == STATE_DONE) {
-        say(&own, whole->reason, commit_of(said, set->id, which == 0));
+        bool before;
+        struct span commit = commit_of(said, set->id, which == 0, &before);
+        say(&own, before ? REASON_ALREADY_LANDED : whole->reason, commit);
     } else if (whole->to == STATE_TERMINATED && set->killer != RETRY_OPERATOR) {
         fail_with(&own, cancelled_one(sets, count), "was cancelled");
     } else if (whole->to == STATE_ABANDONED && set->killer != RETRY_ROLLBACK) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { Q_START_PPM = 950000 };
+enum { Q_START_PPM = 950000, TOGETHER_START = 1 << 20 };
 
 /* ---- life --------------------------------------------------------------- */
 
@@ -11,6 +11,7 @@ struct train *train_new(struct span target, const struct train_config *config) {
 
     train->target = span_string(target);
     train->q_ppm = Q_START_PPM;
+    train->together = TOGETHER_START;
     train->cause = TRAIN_NOTE_REBUILT;
     train_set_config(train, config);
     return train;
@@ -38,6 +39,8 @@ void train_set_config(struct train *train, const struct train_config *config) {
         train->config.lanes = 1;
     if (train->config.land_max == 0)
         train->config.land_max = 1;
+    if (train->config.checks && train->tip.tree.text[0] == '\0')
+        train->tip.known = false;
     train->dirty = true;
 }
 

@@ -23,7 +23,8 @@
  * the last scan found.
  *
  * Every effect is proposed once and has to be answered:
- *     TRAIN_MERGE      train_merged for each step, train_merge_ended
+ *     TRAIN_MERGE      train_merged for each step, train_merge_ended; only if
+ *                      the target has checks
  *     TRAIN_LAND       train_landing_ended
  *     TRAIN_STOP       train_run_ended
  *     TRAIN_FAIL, TRAIN_LEAVE
@@ -53,8 +54,8 @@ struct train;
 enum { TRAIN_TREE_BYTES = 65 }; /* of a tree or commit id with its NUL */
 
 struct train_config {
-    bool checks;            /* the target has checks; else every candidate
-                               without a conflict passes */
+    bool checks;            /* the target has checks; else nothing is merged
+                               ahead: the landing finds the conflicts */
     unsigned lanes;         /* at least 1 */
     unsigned interrupt;     /* bits of 1 << class */
     bool follow;            /* see train_can_follow */
@@ -154,10 +155,16 @@ bool train_again(struct train *train, uint64_t num);
 /* ---- merges
  * ---------------------------------------------------------------- */
 
-/* The tree of a step of TRAIN_MERGE; empty: a conflict, and `detail` says where
- * and with what. */
-void train_merged(struct train *train, uint64_t num, struct span tree,
-                  struct span detail);
+enum train_merged {
+    TRAIN_MERGED_TREE,     /* `text`: the tree that results */
+    TRAIN_MERGED_LANDED,   /* its commits are on the branch already; it lands
+                              with the tree that it was merged onto */
+    TRAIN_MERGED_CONFLICT, /* `text` says where and with what */
+    TRAIN_MERGED_REFUSED   /* by the configuration; `text` says why */
+};
+/* The result of a step of TRAIN_MERGE. */
+void train_merged(struct train *train, uint64_t num, enum train_merged as,
+                  struct span text);
 enum train_merge_end {
     TRAIN_MERGE_DONE,      /* each step was reported */
     TRAIN_MERGE_TEMPORARY, /* it failed at the first step not reported: that
@@ -234,12 +241,15 @@ enum train_landing_end {
     TRAIN_LANDING_LOST,      /* `moved`: somebody else moved the branch; report
                                 the tip too */
     TRAIN_LANDING_CHANGED,   /* `changed`: a merge gave another tree */
-    TRAIN_LANDING_TEMPORARY, /* its units leave */
+    TRAIN_LANDING_TEMPORARY, /* one of its units kept the others from landing:
+                                fewer are tried next. If it was alone, it
+                                leaves */
     TRAIN_LANDING_STOPPED,   /* a unit was leaving; or the target closed */
     TRAIN_LANDING_REFUSED    /* its first transaction was refused: proposed
                                 again after the next report */
 };
-/* `commit`: the new tip, for TRAIN_LANDED. The caller has recorded a pass for
+/* `commit`: the new tip, for TRAIN_LANDED; its tree is not known if the target
+ * has no checks. The caller has recorded a pass for
  * the key of the tip (no ids) in the transaction that made the sets D. */
 void train_landing_ended(struct train *train, enum train_landing_end end,
                          struct span commit);
@@ -254,14 +264,15 @@ struct train_step {
 
 struct train_landing_unit {
     uint64_t num;
-    struct span tree; /* after its last set */
+    struct span tree; /* after its last set; empty: any, without checks */
 };
 
 enum train_effect_kind {
     TRAIN_MERGE, /* merge the steps, one after another, onto `tree`; a step
                     with a conflict is not merged onto */
     TRAIN_STOP,  /* end the run of `num` (0: of the tip), no failure */
-    TRAIN_LAND,  /* land `units` if the tip is `commit` and each tree results */
+    TRAIN_LAND,  /* land `units` if the tip is `commit` and each tree results;
+                    without checks on any tip, and `commit` is empty */
     TRAIN_STOP_LANDING,
     TRAIN_FAIL, /* P | X -> F: reason, detail, `about` for dep-failed */
     TRAIN_LEAVE /* X -> P: reason; `backoff` for those of D30 */

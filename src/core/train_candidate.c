@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+/* Without checks a candidate costs nothing. */
 size_t train_candidate_window(const struct train *train) {
-    return (size_t)WINDOW_PER_LANE * train->config.lanes;
+    size_t window = (size_t)WINDOW_PER_LANE * train->config.lanes;
+
+    return train->config.checks || train->config.land_max < window
+               ? window
+               : train->config.land_max;
 }
 
 void train_candidate_rebuild(struct train *train) {
@@ -52,7 +57,7 @@ static enum train_state state_of_tree(const struct train *train,
     const struct train_outcome *outcome = train_unit_present_outcome(unit);
     const struct train_attempt *attempt = train_run_find(train, unit->num);
 
-    if (!train->config.checks || (outcome != NULL && outcome->passed))
+    if (unit->kind == CANDIDATE_LANDED || (outcome != NULL && outcome->passed))
         return TRAIN_PASSED;
     if (outcome != NULL && outcome->fails > train->config.check_retries)
         return TRAIN_FAILING;
@@ -97,9 +102,12 @@ void train_candidate_refresh(struct train *train) {
             state = TRAIN_BEYOND;
         else if (is_blocked(train, unit))
             state = TRAIN_BLOCKED;
+        else if (!train->config.checks)
+            state = TRAIN_PASSED;
         else if (base == NULL || !is_valid(train, unit, base))
             state = TRAIN_MERGING;
-        else if (unit->kind == CANDIDATE_CONFLICT)
+        else if (unit->kind == CANDIDATE_CONFLICT ||
+                 unit->kind == CANDIDATE_REFUSED)
             state = TRAIN_FAILING;
         else
             state = state_of_tree(train, unit);
@@ -177,22 +185,32 @@ bool train_candidate_propose(struct train *train, struct arena *arena,
     return true;
 }
 
+static const enum train_candidate_kind kinds[] = {
+    [TRAIN_MERGED_TREE] = CANDIDATE_TREE,
+    [TRAIN_MERGED_LANDED] = CANDIDATE_LANDED,
+    [TRAIN_MERGED_CONFLICT] = CANDIDATE_CONFLICT,
+    [TRAIN_MERGED_REFUSED] = CANDIDATE_REFUSED};
+
 static void candidate_set(struct train *train, struct train_unit *unit,
-                          struct span tree, struct span detail) {
+                          enum train_merged as, struct span text) {
     const struct train_merge *merge = &train->merge;
 
     unit->generation = merge->generation;
-    unit->kind = tree.len > 0 ? CANDIDATE_TREE : CANDIDATE_CONFLICT;
+    unit->kind = kinds[as];
     unit->base = merge->base;
-    unit->tree = train_tree_make(tree);
+    unit->tree = as == TRAIN_MERGED_TREE     ? train_tree_make(text)
+                 : as == TRAIN_MERGED_LANDED ? merge->base
+                                             : train_tree_make(SPAN(""));
     train_unit_find_present(unit);
     free(unit->detail);
-    unit->detail = detail.len > 0 ? span_string(detail) : NULL;
+    unit->detail = as == TRAIN_MERGED_CONFLICT || as == TRAIN_MERGED_REFUSED
+                       ? span_string(text)
+                       : NULL;
     train->dirty = true;
 }
 
-void train_merged(struct train *train, uint64_t num, struct span tree,
-                  struct span detail) {
+void train_merged(struct train *train, uint64_t num, enum train_merged as,
+                  struct span text) {
     struct train_merge *merge = &train->merge;
     struct train_unit *unit = train_unit_find(train, num);
     struct train_step step;
@@ -202,9 +220,9 @@ void train_merged(struct train *train, uint64_t num, struct span tree,
         return;
     step = merge->steps[merge->done++];
     if (unit != NULL)
-        candidate_set(train, unit, tree, detail);
-    if (tree.len > 0 && !step.aside)
-        merge->base = train_tree_make(tree);
+        candidate_set(train, unit, as, text);
+    if (as == TRAIN_MERGED_TREE && !step.aside)
+        merge->base = train_tree_make(text);
 }
 
 void train_merge_ended(struct train *train, enum train_merge_end end) {

@@ -55,7 +55,9 @@ enum train_doom {
 enum train_candidate_kind {
     CANDIDATE_NONE,
     CANDIDATE_TREE,
-    CANDIDATE_CONFLICT
+    CANDIDATE_LANDED, /* on the branch already; a landing reports that */
+    CANDIDATE_CONFLICT,
+    CANDIDATE_REFUSED
 };
 
 struct train_unit {
@@ -139,6 +141,7 @@ struct train {
     uint64_t serial;
     struct train_merge merge;
     struct train_move move;
+    size_t together;     /* units that one landing takes at most */
     uint64_t generation; /* of candidates */
     unsigned q_ppm;
     int64_t mean_ms;
@@ -186,6 +189,8 @@ void train_unit_ask_again(struct train_unit *unit,
 void train_unit_find_present(struct train_unit *unit);
 const struct train_outcome *
 train_unit_present_outcome(const struct train_unit *unit);
+/* The reason of a candidate that could not be merged. */
+struct span train_unit_refusal(const struct train_unit *unit);
 void train_unit_forget_failures(struct train_unit *unit);
 /* Passes that were recorded earlier, or are those of another unit. */
 void train_unit_forget_reused(struct train_unit *unit);

@@ -31,8 +31,8 @@ static size_t prefix_broken(struct train *train) {
     return 1;
 }
 
-/* The longest run of units that passed; a group counts all its sets, and more
- * than land_max only if it is alone. */
+/* The longest run of units that passed, as far as that many may land together;
+ * a group counts all its sets, and more than land_max only if it is alone. */
 static size_t prefix(const struct train *train) {
     size_t count = 0, sets = 0;
 
@@ -42,28 +42,39 @@ static size_t prefix(const struct train *train) {
         if (unit->state != TRAIN_PASSED || unit->leaving)
             break;
         sets += unit->set_count;
-        if (count > 0 && sets > train->config.land_max)
+        if (count > 0 &&
+            (sets > train->config.land_max || count == train->together))
             break;
     }
     return count;
 }
 
+/* What a landing may rely on: without checks, on nothing. */
+static const struct train_tree *checked(const struct train *train,
+                                        const struct train_tree *tree) {
+    static const struct train_tree none;
+
+    return train->config.checks ? tree : &none;
+}
+
 static void move_begin(struct train *train, size_t count,
                        struct train_landing_unit *units, struct arena *arena) {
     struct train_move *move = &train->move;
+    const struct train_tree *tree = NULL;
 
     move->nums = mem_grow(move->nums, count, sizeof(*move->nums));
     move->count = count;
     for (size_t i = 0; i < count; i++) {
         struct train_unit *unit = train->units[i];
 
+        tree = checked(train, &unit->tree);
         unit->landing = true;
         move->nums[i] = unit->num;
         units[i] = (struct train_landing_unit){
-            unit->num, arena_span(arena, train_tree_span(&unit->tree))};
-        train_note_add(train, TRAIN_NOTE_LANDING, unit->num, 0, &unit->tree);
+            unit->num, arena_span(arena, train_tree_span(tree))};
+        train_note_add(train, TRAIN_NOTE_LANDING, unit->num, 0, tree);
     }
-    move->tree = train->units[count - 1]->tree;
+    move->tree = *tree;
     move->active = true;
     move->stop = move->told = move->outdated = false;
 }
@@ -73,8 +84,8 @@ bool train_land_propose(struct train *train, struct arena *arena,
     struct train_landing_unit *units;
     size_t count;
 
-    if (train->move.active || train->move.refused || !train->tip.known ||
-        train->closed != 0)
+    if (train->move.active || train->move.refused || train->closed != 0 ||
+        (train->config.checks && !train->tip.known))
         return false;
     count = train->tip.proof == TRAIN_TIP_BROKEN ? prefix_broken(train)
                                                  : prefix(train);
@@ -84,7 +95,8 @@ bool train_land_propose(struct train *train, struct arena *arena,
     move_begin(train, count, units, arena);
     *ret_effect = (struct train_effect){
         .kind = TRAIN_LAND,
-        .commit = arena_span(arena, train_tree_span(&train->tip.commit)),
+        .commit = arena_span(
+            arena, train_tree_span(checked(train, &train->tip.commit))),
         .units = units,
         .unit_count = count};
     return true;
@@ -117,6 +129,8 @@ static void landed(struct train *train, struct span commit) {
         train_place_remove(train, unit, true, TRAIN_LEFT_ENDED);
     }
     train_tip_set(train, commit, train_tree_span(&move->tree), proven);
+    if (train->together <= move->count)
+        train->together = 2 * move->count;
 }
 
 static void not_landed(struct train *train, struct train_unit *unit,
@@ -126,7 +140,8 @@ static void not_landed(struct train *train, struct train_unit *unit,
         train_place_remove(train, unit, false, unit->departure);
         return;
     }
-    if (end == TRAIN_LANDING_TEMPORARY && unit->doom == DOOM_NONE)
+    if (end == TRAIN_LANDING_TEMPORARY && train->move.count == 1 &&
+        unit->doom == DOOM_NONE)
         unit->doom = DOOM_TEMPORARY;
     if (end != TRAIN_LANDING_LOST && end != TRAIN_LANDING_CHANGED)
         return;
@@ -150,6 +165,8 @@ void train_landing_ended(struct train *train, enum train_landing_end end,
     }
     if (end == TRAIN_LANDING_CHANGED)
         train_rebuild(train);
+    if (end == TRAIN_LANDING_TEMPORARY && move->count > 1)
+        train->together = move->count / 2;
     move->refused = end == TRAIN_LANDING_REFUSED;
     for (size_t i = 0; i < move->count; i++) {
         struct train_unit *unit = train_unit_find(train, move->nums[i]);
@@ -186,8 +203,8 @@ static struct train_effect failed(const struct train_unit *unit) {
     const struct train_outcome *outcome = train_unit_present_outcome(unit);
     struct train_effect effect = {.kind = TRAIN_FAIL, .num = unit->num};
 
-    if (unit->kind == CANDIDATE_CONFLICT) {
-        effect.reason = SPAN("conflict");
+    if (unit->kind == CANDIDATE_CONFLICT || unit->kind == CANDIDATE_REFUSED) {
+        effect.reason = train_unit_refusal(unit);
         effect.detail = span_of(unit->detail);
     } else if (outcome != NULL) {
         effect.reason = span_of(outcome->reason);

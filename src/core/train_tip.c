@@ -37,7 +37,7 @@ void train_tip_set(struct train *train, struct span commit, struct span tree,
     struct train_branch *tip = &train->tip;
     bool was_broken = tip->proof == TRAIN_TIP_BROKEN;
 
-    tip->known = true;
+    tip->known = tree.len > 0 || !train->config.checks;
     tip->commit = train_tree_make(commit);
     tip->tree = train_tree_make(tree);
     restart(tip, proven ? TRAIN_TIP_PROVEN : TRAIN_TIP_UNKNOWN);

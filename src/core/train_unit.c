@@ -145,6 +145,10 @@ train_unit_present_outcome(const struct train_unit *unit) {
     return &unit->outcomes[unit->present - 1];
 }
 
+struct span train_unit_refusal(const struct train_unit *unit) {
+    return unit->kind == CANDIDATE_CONFLICT ? SPAN("conflict") : SPAN("policy");
+}
+
 void train_unit_forget_failures(struct train_unit *unit) {
     for (size_t i = 0; i < unit->outcome_count; i++)
         unit->outcomes[i].fails = 0;

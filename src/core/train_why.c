@@ -53,8 +53,8 @@ static void place_failure(const struct train_unit *unit,
                           struct train_place *ret) {
     const struct train_outcome *outcome = train_unit_present_outcome(unit);
 
-    if (unit->kind == CANDIDATE_CONFLICT) {
-        ret->reason = SPAN("conflict");
+    if (unit->kind == CANDIDATE_CONFLICT || unit->kind == CANDIDATE_REFUSED) {
+        ret->reason = train_unit_refusal(unit);
         ret->detail = span_of(unit->detail);
     } else if (outcome != NULL) {
         ret->reason = span_of(outcome->reason);
@@ -158,6 +158,8 @@ static void why_running(const struct train_place *place, struct wall now,
 
 static void why_passed(const struct train *train,
                        const struct train_place *place, struct text *out) {
+    if (!train->config.checks)
+        return; /* its position says all */
     text_adds(out, "\npassed ");
     add_on_top(train, place, out);
     if (place->on_top_count > 0) {

@@ -17,7 +17,7 @@ static void note_format(const char *git, const char *branch, struct text *text,
     sum_bytes(text_span(text), ret_name);
 }
 
-bool branch_note_exists(const char *dir, const char *git, const char *branch,
+static bool note_exists(const char *dir, const char *git, const char *branch,
                         bool *ret_exists, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -45,13 +45,13 @@ static bool notes_make(const char *dir, struct err *err) {
            err_errno(err, errno, "cannot sync '%s'", text_string(&parent));
 }
 
-bool branch_note_write(const char *dir, const char *git, const char *branch,
+static bool note_write(const char *dir, const char *git, const char *branch,
                        struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
     char name[SUM_TEXT_BYTES];
     bool exists;
-    if (!branch_note_exists(dir, git, branch, &exists, err) || exists)
+    if (!note_exists(dir, git, branch, &exists, err) || exists)
         return exists;
     note_format(git, branch, &text, name);
     if (!notes_make(dir, err))
@@ -60,4 +60,19 @@ bool branch_note_write(const char *dir, const char *git, const char *branch,
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", dir);
     return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
+}
+
+bool branch_note_meet(const char *dir, const char *git, const char *branch,
+                      bool exists, struct err *err) {
+    bool existed = false;
+    if (dir == NULL)
+        return true;
+    if (exists)
+        return note_write(dir, git, branch, err);
+    return note_exists(dir, git, branch, &existed, err) &&
+           (!existed ||
+            err_set(err, ERR_UNAVAILABLE,
+                    "branch '%s' is missing in the repository '%s' and existed "
+                    "before; restore it, it is not created again",
+                    branch, git));
 }

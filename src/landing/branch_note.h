@@ -10,12 +10,11 @@
 
 #include "lib/err.h"
 
-/* `dir`: the directory of the notes; it need not exist yet. `git`: the path
- * of the repository. */
-bool branch_note_exists(const char *dir, const char *git, const char *branch,
-                        bool *ret_exists, struct err *err);
-/* Writes the note durably, unless it exists. */
-bool branch_note_write(const char *dir, const char *git, const char *branch,
-                       struct err *err);
+/* The branch was read: writes its note durably if it exists. ERR_UNAVAILABLE:
+ * it does not, although there is a note. `dir`: the directory of the notes,
+ * which need not exist yet; NULL: none are kept. `git`: the path of the
+ * repository. */
+bool branch_note_meet(const char *dir, const char *git, const char *branch,
+                      bool exists, struct err *err);
 
 #endif

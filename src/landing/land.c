@@ -33,6 +33,8 @@ enum { TRIES = 5 };
 struct landing_set {
     const struct land_start *start;
     struct set_blobs blobs;
+    bool is_loaded;      /* they are known */
+    bool has_landed;     /* it is on the branch already */
     char oid[OID_BYTES]; /* its commit */
 };
 
@@ -58,9 +60,9 @@ struct landing {
     size_t set_count;
     /* The branch as found by this try. */
     char tip[OID_BYTES], tip_tree[OID_BYTES];
-    struct merge merge;           /* on top of the sets already merged */
-    char checked_tree[OID_BYTES]; /* the tree that passed the checks */
-    struct git_pipe mover;        /* waits for ref_move, or pid 0 */
+    struct merge merge; /* on top of the sets already merged */
+    const char *head; /* commit of the last set that is not on the branch yet */
+    struct git_pipe mover; /* waits for ref_move, or pid 0 */
 };
 
 static void searches_free(struct history_search **searches) {
@@ -92,34 +94,23 @@ static enum step refuse_checked_out(struct landing *landing, struct err *err) {
                : finish(landing, LAND_FAILED, "policy", text_span(&why));
 }
 
-/* "COMMIT", or for several sets "TIP ID:COMMIT ID:COMMIT". */
+/* "COMMIT", or for several sets "TIP ID:COMMIT ID=COMMIT"; "=" for sets that
+ * were on the branch already. */
 static enum step finish_landed(struct landing *landing,
                                enum land_verdict verdict, const char *tip) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_adds(&text, tip);
     for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
-        text_addf(&text, " %s:%s", landing->sets[i].start->id,
+        text_addf(&text, " %s%c%s", landing->sets[i].start->id,
+                  landing->sets[i].has_landed ? '=' : ':',
                   landing->sets[i].oid);
     return finish(landing, verdict, "", text_span(&text));
 }
 
-/* A branch that existed before is never created again: its history would begin
- * with this set. */
 static bool branch_remember(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
-    const char *git = landing->git->dir;
-    bool existed = false;
-    if (start->branches == NULL)
-        return true;
-    if (landing->tip[0] != '\0')
-        return branch_note_write(start->branches, git, start->branch, err);
-    return branch_note_exists(start->branches, git, start->branch, &existed,
-                              err) &&
-           (!existed ||
-            err_set(err, ERR_UNAVAILABLE,
-                    "branch '%s' is missing in the repository '%s' and existed "
-                    "before; restore it, it is not created again",
-                    start->branch, git));
+    return branch_note_meet(start->branches, landing->git->dir, start->branch,
+                            landing->tip[0] != '\0', err);
 }
 
 /* Reads the branch and finds the commits of the sets on it. If this takes two
@@ -190,8 +181,16 @@ static enum step find_needs(struct landing *landing, struct err *err) {
     return finish(landing, LAND_BASE_LOST, "", text_span(&lost));
 }
 
-/* Checks whether the set is on the branch. Of several sets either all are or
- * none. */
+/* Sets of a group land together, so either all are on the branch or none. */
+static bool is_whole(const struct landing *landing) {
+    for (size_t i = 0; i + 1 < landing->set_count; i++)
+        if (landing->sets[i].start->joined &&
+            landing->sets[i].has_landed != landing->sets[i + 1].has_landed)
+            return false;
+    return true;
+}
+
+/* Finds out which sets are on the branch. */
 static enum step probe(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     struct merge *merge = &landing->merge;
@@ -202,7 +201,8 @@ static enum step probe(struct landing *landing, struct err *err) {
     memcpy(landing->tip_tree, merge->tip_tree, OID_BYTES);
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
-        if (set->oid[0] == '\0')
+        set->has_landed = set->oid[0] != '\0';
+        if (!set->has_landed)
             continue;
         printf("%s is on %s already: %s\n", set->start->id, start->branch,
                set->oid);
@@ -216,7 +216,7 @@ static enum step probe(struct landing *landing, struct err *err) {
                              landing->sets[found - 1].oid);
     if (start->probe)
         return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
-    if (found > 0)
+    if (!is_whole(landing))
         return finish(landing, LAND_FAILED, "policy",
                       SPAN("some of these sets are on the branch already and "
                            "some are not; was its history rewritten?"));
@@ -250,9 +250,13 @@ static bool load(struct landing *landing, struct landing_set *set,
 static enum step load_all(struct landing *landing, struct err *err) {
     enum step step = STEP_GO_ON;
     for (size_t i = 0; i < landing->set_count && step == STEP_GO_ON; i++) {
+        struct landing_set *set = &landing->sets[i];
+        if (set->is_loaded || set->has_landed)
+            continue;
         step = stop_if_asked(landing);
         if (step == STEP_GO_ON)
-            step = step_of(load(landing, &landing->sets[i], err));
+            step = step_of(load(landing, set, err));
+        set->is_loaded = step == STEP_GO_ON;
     }
     return step;
 }
@@ -284,29 +288,19 @@ static enum step merge(struct landing *landing, struct landing_set *set,
         return finish_for(landing, set, LAND_CONFLICT, "", why);
     if (landing->merge.result == MERGE_REFUSED)
         return finish_for(landing, set, LAND_FAILED, "policy", why);
-    if (set->start->tree != NULL &&
-        strcmp(landing->merge.tree, set->start->tree) != 0)
-        return finish_for(landing, set, LAND_CHANGED, "",
-                          SPAN("the merge gives another tree than the one "
-                               "that was checked"));
     if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
         printf("the branch already contains all of it\n");
     return STEP_GO_ON;
 }
 
-static enum step check(struct landing *landing, struct err *err) {
-    const char *tree = landing->merge.tree;
-    bool pass = true;
-    if (strcmp(landing->checked_tree, tree) == 0)
-        return STEP_GO_ON;
-    /* After a check all our children are ended; it may also take hours. */
-    if (landing->start->check_count > 0)
-        merge_rest(&landing->merge);
-    if (!target_checks_run(landing->start, landing->git, tree, landing->stop,
-                           &pass, landing->status, err))
-        return STEP_FAILED;
-    memcpy(landing->checked_tree, tree, OID_BYTES);
-    return pass ? STEP_GO_ON : STEP_FINISHED;
+static enum step compare(struct landing *landing,
+                         const struct landing_set *set) {
+    const char *tree = set->start->tree;
+    return tree == NULL || strcmp(landing->merge.tree, tree) == 0
+               ? STEP_GO_ON
+               : finish_for(landing, set, LAND_CHANGED, "",
+                            SPAN("the merge gives another tree than the one "
+                                 "that was checked"));
 }
 
 static bool commit(struct landing *landing, struct landing_set *set,
@@ -348,7 +342,7 @@ static bool move_begin(struct landing *landing, struct err *err) {
 
 static enum step move(struct landing *landing, struct err *err) {
     enum ref_moved moved;
-    const char *oid = landing->sets[landing->set_count - 1].oid;
+    const char *oid = landing->head;
     if (!move_begin(landing, err) ||
         !ref_move(landing->git, &landing->mover, landing->work.parent,
                   landing->start->branch, landing->tip, oid, &moved, err))
@@ -361,9 +355,10 @@ static enum step move(struct landing *landing, struct err *err) {
     }
     printf("%s is now %s\n", landing->start->branch, oid);
     for (size_t i = 0; i < landing->set_count; i++)
-        history_known_add(&landing->session->known, landing->sets[i].oid,
-                          span_of(landing->sets[i].start->id),
-                          span_of(landing->sets[i].start->sum));
+        if (!landing->sets[i].has_landed)
+            history_known_add(&landing->session->known, landing->sets[i].oid,
+                              span_of(landing->sets[i].start->id),
+                              span_of(landing->sets[i].start->sum));
     if (landing->tip[0] == '\0') {
         struct err unnoted = {0};
         memcpy(landing->tip, oid, OID_BYTES);
@@ -374,72 +369,39 @@ static enum step move(struct landing *landing, struct err *err) {
     return finish_landed(landing, LAND_DONE, oid);
 }
 
-/* All sets but the last become commits on top of each other without a check:
- * the checks run on the tree that the branch gets. */
+/* Makes a commit of each set that is not on the branch yet, on top of each
+ * other. */
 static enum step merge_all(struct landing *landing, struct err *err) {
-    for (size_t i = 0; i < landing->set_count; i++) {
+    enum step step = STEP_GO_ON;
+    for (size_t i = 0; i < landing->set_count && step == STEP_GO_ON; i++) {
         struct landing_set *set = &landing->sets[i];
         struct merge *merging = &landing->merge;
-        enum step step = merge(landing, set, err);
+        if (set->has_landed)
+            memcpy(merging->tree, merging->tip_tree, OID_BYTES);
+        step = set->has_landed ? STEP_GO_ON : merge(landing, set, err);
+        if (step == STEP_GO_ON)
+            step = compare(landing, set);
         if (step == STEP_GO_ON)
             step = stop_if_asked(landing);
-        if (step != STEP_GO_ON)
-            return step;
-        if (i + 1 == landing->set_count)
-            break;
-        if (!commit(landing, set, err))
-            return STEP_FAILED;
+        if (step != STEP_GO_ON || set->has_landed)
+            continue;
+        step = step_of(commit(landing, set, err));
+        landing->head = set->oid;
         memcpy(merging->tip, set->oid, OID_BYTES);
         memcpy(merging->tip_tree, merging->tree, OID_BYTES);
     }
-    return STEP_GO_ON;
-}
-
-static bool verify_all(struct landing *landing, struct err *err) {
-    for (size_t i = 0; i < landing->set_count; i++)
-        if (!tip_verify(landing->git, landing->sets[i].oid, TIP_CHANGE, err))
-            return false;
-    return true;
-}
-
-/* Checks may take hours. A `git gc --prune=now` meanwhile removes what no
- * branch refers to yet, so what the branch is about to refer to is read once
- * more, and stored again if it is gone. */
-static enum step survive_gc(struct landing *landing, struct err *err) {
-    struct landing_set *last = &landing->sets[landing->set_count - 1];
-    struct err gone = {0};
-    if (landing->start->check_count == 0 || verify_all(landing, &gone))
-        return STEP_GO_ON;
-    printf("%s; storing the sets again\n", gone.text);
-    memcpy(landing->merge.tip, landing->tip, OID_BYTES);
-    memcpy(landing->merge.tip_tree, landing->tip_tree, OID_BYTES);
-    enum step step = load_all(landing, err);
-    if (step == STEP_GO_ON)
-        step = merge_all(landing, err);
-    if (step == STEP_GO_ON)
-        step = check(landing, err);
-    if (step == STEP_GO_ON)
-        step = step_of(commit(landing, last, err) && verify_all(landing, err));
     return step;
 }
 
 /* One try, from reading the branch to moving it. */
 static enum step try_once(struct landing *landing, struct err *err) {
-    struct landing_set *last = &landing->sets[landing->set_count - 1];
+    enum step step = load_all(landing, err);
+    if (step != STEP_GO_ON)
+        return step;
     printf("branch %s is at %s\n", landing->start->branch,
            landing->tip[0] != '\0' ? landing->tip
                                    : "nothing: this set creates it");
-    enum step step = merge_all(landing, err);
-    if (step == STEP_GO_ON)
-        step = check(landing, err);
-    if (step == STEP_GO_ON)
-        step = stop_if_asked(landing);
-    if (step == STEP_GO_ON)
-        step = step_of(commit(landing, last, err));
-    if (step == STEP_GO_ON)
-        step = survive_gc(landing, err);
-    if (step == STEP_GO_ON)
-        step = stop_if_asked(landing);
+    step = merge_all(landing, err);
     return step == STEP_GO_ON ? move(landing, err) : step;
 }
 
@@ -505,14 +467,12 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
     }
     if (step == STEP_GO_ON)
         step = step_of(objects_apart_may_publish(landing->git, err));
-    /* It starts while the sets are read. A check would end it. */
-    if (step == STEP_GO_ON && start->check_count == 0)
+    /* It starts while the sets are read. */
+    if (step == STEP_GO_ON)
         step = step_of(move_begin(landing, err));
     step = blame_target(step, err);
     if (step == STEP_GO_ON && !is_expected(landing))
         step = finish_moved(landing);
-    if (step == STEP_GO_ON)
-        step = load_all(landing, err);
     return step == STEP_GO_ON ? try_on(landing, err) : step;
 }
 
@@ -537,8 +497,8 @@ static enum step land_in(struct landing *landing, struct err *err) {
                    ? STEP_FINISHED
                    : STEP_FAILED;
     if (landing->start->merge || landing->start->check != NULL)
-        return land_candidate(landing->start, landing->stop, landing->status,
-                              err)
+        return land_candidate(landing->start, landing->session, landing->stop,
+                              landing->status, err)
                    ? STEP_FINISHED
                    : STEP_FAILED;
     return landing->start->command != NULL ? land_by_command(landing, err)
@@ -559,10 +519,12 @@ static void sets_open(struct landing *landing) {
 }
 
 /* Gives back to the session what it may keep. */
-static void session_end(struct landing *landing, bool landed) {
-    landing->session->objects = landing->merge.trees.objects;
-    landing->merge.trees.objects = (struct git_pipe){0};
-    land_session_end(landing->session, landed);
+static void session_end(struct landing *landing, bool ok) {
+    if (landing->git != NULL) {
+        landing->session->objects = landing->merge.trees.objects;
+        landing->merge.trees.objects = (struct git_pipe){0};
+    }
+    land_session_end(landing->session, ok);
 }
 
 void land_run(const struct land_start *start, struct land_session *session,
@@ -575,7 +537,8 @@ void land_run(const struct land_start *start, struct land_session *session,
     assert(step == STEP_FINISHED || step == STEP_FAILED);
     git_pipe_drop(&landing.mover);
     session_end(&landing,
-                step == STEP_FINISHED && ret_status->verdict == LAND_DONE);
+                step == STEP_FINISHED && (ret_status->verdict == LAND_DONE ||
+                                          ret_status->verdict == LAND_MERGED));
     land_work_close(&landing.work);
     if (step == STEP_FAILED)
         land_status_of_error(ret_status, &err, child_stop_requested(stop) != 0);

@@ -8,13 +8,18 @@
 
 #include "os/dir.h"
 #include "os/fd.h"
+#include "landing/branch_note.h"
 #include "landing/git.h"
+#include "landing/history.h"
+#include "landing/land_session.h"
 #include "landing/merge.h"
 #include "landing/set_blobs.h"
 #include "landing/target_command.h"
 
 struct candidate {
     const struct land_start *start;
+    struct land_session *session;
+    struct history_search *sets; /* which are on the branch; 1 + others */
     struct child_stop *stop;
     struct land_status *status;
     struct git git;
@@ -104,6 +109,35 @@ static const struct land_start *set_at(const struct land_start *start,
     return i == 0 ? start : &start->others[i - 1];
 }
 
+/* The number of sets of the step that begins here if all of them are on the
+ * branch, else 0. */
+static size_t count_landed(const struct candidate *candidate, size_t from) {
+    const struct land_start *start = candidate->start;
+    for (size_t i = from;; i++) {
+        if (candidate->sets[i].oid[0] == '\0')
+            return 0;
+        if (!set_at(start, i)->joined || i == start->other_count)
+            return i + 1 - from;
+    }
+}
+
+static bool sets_find(struct candidate *candidate, struct err *err) {
+    const struct land_start *start = candidate->start;
+    const struct merge *merge = &candidate->merge;
+    size_t count = 1 + start->other_count;
+    candidate->sets =
+        arena_alloc(&candidate->arena, count * sizeof(*candidate->sets));
+    for (size_t i = 0; i < count; i++) {
+        const struct land_start *set = set_at(start, i);
+        candidate->sets[i] = (struct history_search){.csid = span_of(set->id),
+                                                     .sum = span_of(set->sum),
+                                                     .admitted = set->admitted};
+    }
+    return merge->tip[0] == '\0' ||
+           history_find_sets(&candidate->git, NULL, merge->tip, candidate->sets,
+                             count, &candidate->session->known, false, err);
+}
+
 /* Ends at the first step that cannot be merged: the trees behind it depend on
  * what the caller makes of that. */
 static bool merge_steps(struct candidate *candidate, struct err *err) {
@@ -117,8 +151,15 @@ static bool merge_steps(struct candidate *candidate, struct err *err) {
     for (size_t i = 0; !candidate->refused && i <= start->other_count; i++) {
         const struct land_start *set = set_at(start, i);
         struct err why = {0};
+        size_t landed = count_landed(candidate, i);
         if (stop_asked(candidate))
             return true;
+        if (landed > 0) {
+            text_adds(&candidate->line, " landed");
+            any = true;
+            i += landed - 1;
+            continue;
+        }
         if (!merge_set(candidate, set, &why)) {
             /* The trees so far are an answer; the next merge meets the error
              * at its first step. */
@@ -151,7 +192,11 @@ static bool merge_all(struct candidate *candidate, struct err *err) {
     char tip_tree[OID_BYTES];
     merge->git = &candidate->git;
     merge->start = start;
-    if (!merge_read_tip(merge, err)) {
+    merge->known = &candidate->session->known;
+    if (!merge_read_tip(merge, err) ||
+        !branch_note_meet(start->branches, candidate->git.dir, start->branch,
+                          merge->tip[0] != '\0', err) ||
+        (start->onto != NULL && !sets_find(candidate, err))) {
         if (err->kind == ERR_CANNOT || err->kind == ERR_DENIED)
             err->kind = ERR_UNAVAILABLE;
         return false;
@@ -179,12 +224,15 @@ static bool check(struct candidate *candidate, struct err *err) {
     return true;
 }
 
-bool land_candidate(const struct land_start *start, struct child_stop *stop,
+bool land_candidate(const struct land_start *start,
+                    struct land_session *session, struct child_stop *stop,
                     struct land_status *ret_status, struct err *err) {
     struct candidate candidate = {
-        .start = start, .stop = stop, .status = ret_status};
+        .start = start, .session = session, .stop = stop, .status = ret_status};
     *ret_status = (struct land_status){.verdict = LAND_NONE};
     bool ok =
+        (!start->merge ||
+         land_session_open(session, start->git, start->work, stop, err)) &&
         git_open(start->git, start->work, stop, &candidate.git, err) &&
         objects_open(&candidate, err) &&
         (start->merge ? merge_all(&candidate, err) : check(&candidate, err));

@@ -11,8 +11,10 @@
 #include "landing/land.h"
 
 /* Merges (start->merge) or checks (start->check). False: `err` says why there
- * is no verdict. start->work is open. */
-bool land_candidate(const struct land_start *start, struct child_stop *stop,
+ * is no verdict. start->work is open. The session is opened for a merge, and
+ * shows which sets are on the branch. */
+bool land_candidate(const struct land_start *start,
+                    struct land_session *session, struct child_stop *stop,
                     struct land_status *ret_status, struct err *err);
 
 #endif

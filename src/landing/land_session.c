@@ -94,8 +94,8 @@ static bool apart_is_unused(const struct git *git) {
     return git->apart != NULL && rmdir(git->apart) == 0;
 }
 
-void land_session_end(struct land_session *session, bool landed) {
-    if (!landed || session->objects.pid == 0 || !apart_is_unused(&session->git))
+void land_session_end(struct land_session *session, bool ok) {
+    if (!ok || session->objects.pid == 0 || !apart_is_unused(&session->git))
         land_session_clear(session);
 }
 

@@ -1,5 +1,5 @@
-/* What a process keeps from one landing to the next: the git process that reads
- * objects, and which sets are on the branch.
+/* What a process keeps from one landing or merge to the next: the git process
+ * that reads objects, and which sets are on the branch.
  *
  * It is only a cache. It is forgotten whenever the repository may have changed
  * in a way that a git process does not notice while it runs (moved away or
@@ -39,9 +39,9 @@ struct land_session {
 bool land_session_open(struct land_session *session, const char *dir,
                        const char *work, struct child_stop *stop,
                        struct err *err);
-/* Ends a landing, before its work directory is removed. `landed` false: nothing
- * is kept. */
-void land_session_end(struct land_session *session, bool landed);
+/* Ends a landing or merge, before its work directory is removed. `ok` false:
+ * nothing is kept. */
+void land_session_end(struct land_session *session, bool ok);
 /* Forgets everything. */
 void land_session_clear(struct land_session *session);
 

@@ -19,10 +19,6 @@ static bool merge_wake(struct merge *merge, struct err *err) {
            trees_open(merge->git, &merge->trees, err);
 }
 
-void merge_rest(struct merge *merge) {
-    trees_drop(&merge->trees);
-}
-
 bool merge_read_tip(struct merge *merge, struct err *err) {
     return merge_wake(merge, err) &&
            tip_read(&merge->trees.objects, merge->start->branch, merge->tip,

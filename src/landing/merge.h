@@ -41,9 +41,6 @@ struct merge {
 
 /* Reads the branch into merge->tip and ->tip_tree. */
 bool merge_read_tip(struct merge *merge, struct err *err);
-/* Ends the git process that reads objects; the next function that needs it
- * starts it again. */
-void merge_rest(struct merge *merge);
 /* Makes the tree and prints notes for people on stdout. ERR_UNAVAILABLE: the
  * branch existed when the set was made or admitted, and is gone. */
 bool merge_make(struct merge *merge, struct err *err);

@@ -9,7 +9,8 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Duration of the last attempt; -1: none has ended. */
+/* Duration of all attempts together: checks and landings. -1: none has ended.
+ */
 static bool ran_ms(struct store *store, uint64_t num, int64_t *ret_ms,
                    struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -17,10 +18,11 @@ static bool ran_ms(struct store *store, uint64_t num, int64_t *ret_ms,
     size_t count;
     if (!store_attempts(store, num, &arena, &attempts, &count, err))
         return false;
-    *ret_ms = count > 0 && attempts[count - 1].ended.ns > 0
-                  ? wall_ms_since(attempts[count - 1].ended,
-                                  attempts[count - 1].assigned)
-                  : -1;
+    *ret_ms = -1;
+    for (size_t i = 0; i < count; i++)
+        if (attempts[i].ended.ns > 0)
+            *ret_ms = (*ret_ms > 0 ? *ret_ms : 0) +
+                      wall_ms_since(attempts[i].ended, attempts[i].assigned);
     return true;
 }
 

@@ -48,13 +48,15 @@ enum run_train_task {
     RUN_TRAIN_MERGE,       /* merge sets[], report the trees; no attempt */
     RUN_TRAIN_CHECK,       /* run the checks on `tree` */
     RUN_TRAIN_ENVIRONMENT, /* report what `environment` prints; no attempt */
-    RUN_TRAIN_LAND /* land sets[] if the tip is `tip` and the trees result */
+    RUN_TRAIN_LAND         /* land sets[], if the tip is `tip` and the trees
+                              result */
 };
 
 struct run_train {
     enum run_train_task task;
     struct span target;
-    struct span tip;   /* commit of the branch, "none": there is no branch */
+    struct span tip;   /* LAND: commit of the branch, "none": there is no
+                          branch; empty: any, without checks */
     struct span tree;  /* MERGE: onto this one; empty: only report the tip */
     bool aside, fresh; /* MERGE: each step onto `tree`; forget old objects */
     bool locks;        /* it is an attempt of `job` itself, not of the tip */
@@ -63,7 +65,7 @@ struct run_train {
     const struct run_set *below;
     size_t below_count;
     const struct span *trees; /* LAND: after sets[i]; empty: any */
-    const bool *joined;       /* MERGE: sets[i] is one step with the next set */
+    const bool *joined; /* MERGE, LAND: sets[i] is one unit with the next set */
 };
 
 struct run_start {
@@ -72,7 +74,7 @@ struct run_start {
     struct span node;      /* for a task of an array; otherwise empty */
     uint64_t task;         /* index of the task in the array */
     unsigned attempt;
-    bool probe; /* only ask whether the change is on its target already */
+    bool probe; /* only ask whether all of `sets` are on the target already */
     struct run_set set;         /* for a change: `job` and what it lands with */
     const struct run_set *sets; /* all that land together, in this order */
     size_t set_count;           /* 0: only `set` */

@@ -13,7 +13,6 @@
 #include "scheduler/scheduler_event.h"
 #include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_group.h"
-#include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_load.h"
 #include "scheduler/scheduler_offer.h"
@@ -397,18 +396,18 @@ static void plan_all(struct scheduler *scheduler) {
     picker_proceed(scheduler->picker);
     if (parts & SCHEDULER_STARTS && scheduler_rollback_plan(scheduler))
         return;
-    if (!scheduler->group_next && parts & SCHEDULER_STARTS &&
-        !scheduler->awaits_rollback && scheduler_train_plan_alone(scheduler))
+    if (parts & SCHEDULER_STARTS && !scheduler->awaits_rollback &&
+        scheduler_train_plan_alone(scheduler))
         return;
-    if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
+    if (parts & SCHEDULER_STARTS) {
         scheduler_plan_array_ends(scheduler);
         scheduler_plan_ends(scheduler);
     }
-    if (!scheduler->group_next && parts & SCHEDULER_STAGES)
+    if (parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
-    else if (!scheduler->group_next)
+    else
         scheduler_follow_plan(scheduler);
-    if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
+    if (parts & SCHEDULER_STARTS) {
         scheduler_train_plan(scheduler);
         if (!scheduler->awaits_rollback) {
             scheduler_rollback_yield(scheduler);
@@ -420,8 +419,6 @@ static void plan_all(struct scheduler *scheduler) {
             return;
         scheduler_train_notes(scheduler);
     }
-    if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
-        scheduler_group_plan_start(scheduler);
 }
 
 static void look(struct scheduler *scheduler) {

@@ -30,10 +30,9 @@ enum { SCHEDULER_STAGES = 1, SCHEDULER_STARTS = 2 };
 
 struct scheduler_target {
     struct span name;
-    unsigned lanes;  /* sets executing at one time; 0 = no limit */
-    bool by_command; /* a command target, not a branch */
-    /* A branch with several lanes has a merge train (doc/design/train.md). */
-    struct train_config train;
+    unsigned lanes; /* of a command: sets executing at one time; 0 = no limit */
+    bool by_command;           /* a command target, not a branch */
+    struct train_config train; /* of a branch (doc/design/train.md) */
     struct train_key key; /* what the results of its checks depend on, without
                              tree, ids and environment */
     struct span environment; /* command that prints what else they depend on;

@@ -12,7 +12,7 @@
 
 struct scheduler;
 
-/* A set that lands in the attempt of another (##group). */
+/* A set that lands in the attempt of another. */
 struct companion {
     struct tracked_job *tracked;
     unsigned number; /* number of its own attempt */

@@ -101,11 +101,6 @@ static bool due_plan(struct scheduler *scheduler, uint64_t num) {
 
 void scheduler_backoff_clear(struct scheduler *scheduler) {
     bool any = false;
-    if (scheduler->group_next) { /* its start is a batch of its own */
-        if (scheduler->due_count > 0)
-            scheduler->due_at = scheduler->now;
-        return;
-    }
     for (size_t i = 0; i < scheduler->due_count; i++)
         any |= due_plan(scheduler, scheduler->due[i]);
     if (any)

@@ -7,7 +7,6 @@
 
 #include "lib/log.h"
 #include "core/reason.h"
-#include "core/retry_landing.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
@@ -108,11 +107,20 @@ static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
     attempt->probe_handle = ++scheduler->next_handle;
     map_put(&scheduler->by_handle, map_num_key(&attempt->probe_handle),
             attempt);
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    size_t count = attempt->companion_count + 1;
+    struct run_set *sets = arena_alloc(&arena, count * sizeof(*sets));
+    for (size_t i = 0; i < count; i++)
+        sets[i].job =
+            &(i == 0 ? attempt->tracked : attempt->companions[i - 1].tracked)
+                 ->job;
     struct run_start order = {
         .handle = attempt->probe_handle,
         .job = &attempt->tracked->job,
         .attempt = attempt->number,
         .probe = true,
+        .sets = sets,
+        .set_count = count,
     };
     scheduler->runner.start(scheduler->runner.ctx, &order);
 }
@@ -126,10 +134,7 @@ static bool is_left(const struct scheduler *scheduler,
 
 bool scheduler_end_waits(const struct scheduler *scheduler,
                          const struct attempt *attempt) {
-    return is_left(scheduler, attempt) ||
-           (attempt->probing && attempt->probe_handle == 0 &&
-            attempt->probe_count > 0 && attempt->train != NULL &&
-            attempt->said.verdict == LAND_UNAVAILABLE);
+    return is_left(scheduler, attempt);
 }
 
 struct wall scheduler_probes_next(const struct scheduler *scheduler) {
@@ -265,41 +270,6 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     return verdict;
 }
 
-static struct retry_carried *sets_of(const struct attempt *attempt,
-                                     struct arena *arena) {
-    struct retry_carried *sets =
-        arena_alloc(arena, (attempt->companion_count + 1) * sizeof(*sets));
-    for (size_t i = 0; i <= attempt->companion_count; i++) {
-        const struct tracked_job *tracked =
-            i == 0 ? attempt->tracked : attempt->companions[i - 1].tracked;
-        sets[i] = (struct retry_carried){tracked->job.id, tracked->killer};
-    }
-    return sets;
-}
-
-/* A landing that may not run says nothing itself. */
-static struct span said_of(const struct attempt *attempt,
-                           const struct retry_verdict *verdict) {
-    return verdict->hold != 0 ? span_of(verdict->detail) : attempt->said.text;
-}
-
-static void plan_companion_end(struct scheduler *scheduler,
-                               struct attempt *attempt,
-                               const struct retry_carried *sets, size_t at,
-                               const struct retry_verdict *whole) {
-    const struct companion *companion = &attempt->companions[at];
-    struct retry_verdict own =
-        retry_of_carried(sets, attempt->companion_count + 1, at + 1, whole,
-                         said_of(attempt, whole));
-    if (whole->action == RETRY_UNCOUNT)
-        store_unassign(scheduler->batch, companion->tracked->num,
-                       (struct span){0}, companion->number);
-    else
-        scheduler_row_end(scheduler, attempt, companion->tracked,
-                          companion->number, &own);
-    plan_move(scheduler, companion->tracked, &own);
-}
-
 /* Records what the end means for the target. A rollback, which waits in no
  * lane, is retried together with the target. */
 static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
@@ -342,20 +312,13 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     }
     if (verdict.action == RETRY_UNCOUNT)
         plan_uncount(scheduler, attempt, &verdict);
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    const struct retry_carried *sets = sets_of(attempt, &arena);
-    for (size_t i = 0; i < attempt->companion_count; i++)
-        plan_companion_end(scheduler, attempt, sets, i, &verdict);
-    struct retry_verdict own =
-        retry_of_carried(sets, attempt->companion_count + 1, 0, &verdict,
-                         said_of(attempt, &verdict));
-    if (verdict.action != RETRY_UNCOUNT)
+    else
         scheduler_row_end(scheduler, attempt, attempt->tracked, attempt->number,
-                          &own);
-    plan->back = own.to == STATE_PENDING;
+                          &verdict);
+    plan->back = verdict.to == STATE_PENDING;
     if (job_has(&attempt->tracked->job, JOB_ROLLS_BACK))
         scheduler_rollback_plan_end(scheduler, attempt, &verdict);
-    plan->op = plan_move(scheduler, attempt->tracked, &own);
+    plan->op = plan_move(scheduler, attempt->tracked, &verdict);
 }
 
 void scheduler_plan_ends(struct scheduler *scheduler) {
@@ -363,7 +326,6 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
-            scheduler_train_plan_probe(scheduler, attempt);
             if (!is_left(scheduler, attempt))
                 probe_start(scheduler, attempt);
             continue;
@@ -410,21 +372,12 @@ void scheduler_end_committed(struct scheduler *scheduler,
                   (int)tracked->job.id.len, tracked->job.id.p, attempt->number);
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
     scheduler_rollback_ended(scheduler, attempt);
-    struct companion *companions = attempt->companions;
-    size_t companion_count = attempt->companion_count;
-    for (size_t i = 0; i < companion_count; i++)
-        companions[i].tracked->attempts--;
-    attempt->companions = NULL;
-    attempt->companion_count = 0;
     scheduler_attempt_free(scheduler, attempt);
     if (!plan->again && tracked->attempts == 0) {
         uint64_t num = tracked->num;
         scheduler_job_drop(scheduler, tracked);
-        for (size_t i = 0; i < companion_count; i++)
-            scheduler_job_drop(scheduler, companions[i].tracked);
         if (plan->back || astray)
             scheduler_offer_num(scheduler, num);
         scheduler_offer_group(scheduler, num);
     }
-    free(companions);
 }

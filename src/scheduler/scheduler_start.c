@@ -12,7 +12,6 @@
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
 #include "scheduler/scheduler_bases.h"
-#include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
@@ -178,11 +177,15 @@ static bool may_start(const struct scheduler *scheduler) {
     return !scheduler->draining && (limit == 0 || scheduler->started < limit);
 }
 
-/* A set that is being staged may be more urgent than a run of its train. */
+/* A set that is being staged, or that will be staged because another one
+ * leaves, may be more urgent than a run of its train. */
 static bool stages(const struct scheduler *scheduler) {
-    for (size_t i = 0; i < scheduler->plan_count; i++)
-        if (scheduler->plans[i].kind == PLAN_STAGE)
+    for (size_t i = 0; i < scheduler->plan_count; i++) {
+        const struct plan *plan = &scheduler->plans[i];
+        if (plan->kind == PLAN_STAGE || plan->kind == PLAN_TRAIN_LEAVE ||
+            (plan->kind == PLAN_TRAIN_END && !plan->attempt->checks))
             return true;
+    }
     return false;
 }
 
@@ -229,16 +232,6 @@ static bool plan_one(struct scheduler *scheduler) {
             0) {
         put_back(scheduler, tracked);
         tracked = NULL;
-    }
-    if (tracked && groups_has(scheduler->groups, num)) {
-        if (!groups_may_start(scheduler->groups, num)) {
-            picker_ended(scheduler->picker, num, -1);
-            return true;
-        }
-        scheduler->started++;
-        scheduler->group_next = tracked;
-        scheduler_job_execute(scheduler, tracked);
-        return false; /* its start is a batch of its own */
     }
     if (tracked) {
         struct tracked_array *loaded;
@@ -342,10 +335,6 @@ bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
 /* ---- after the commit --------------------------------------------------- */
 
 static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
-    if (attempt->landing) {
-        scheduler_group_start_failed(scheduler, attempt);
-        return;
-    }
     struct tracked_job *tracked = attempt->tracked;
     picker_ended(scheduler->picker, scheduler_attempt_slot(attempt), -1);
     if (attempt->of_array) {
@@ -357,30 +346,6 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     scheduler_attempt_free(scheduler, attempt);
     scheduler_job_drop(scheduler, tracked);
     scheduler_offer_num(scheduler, num);
-}
-
-static void take_set(struct scheduler *scheduler, struct arena *arena,
-                     const struct job *job, struct run_set *set) {
-    scheduler_read_approvals(scheduler, arena, job, set);
-    scheduler_bases_read(scheduler, arena, set);
-    scheduler_needs_read(scheduler, arena, set);
-}
-
-/* The sets that land together, each with its approvers. */
-static void take_sets(struct scheduler *scheduler, struct attempt *attempt,
-                      struct arena *arena, struct run_start *start) {
-    size_t count = attempt->landing ? attempt->companion_count + 1 : 0;
-    struct run_set *sets = arena_alloc(arena, (count + 1) * sizeof(*sets));
-    take_set(scheduler, arena, start->job, &start->set);
-    for (size_t i = 0; i < attempt->companion_count; i++)
-        attempt->companions[i].tracked->job.attempt =
-            attempt->companions[i].number;
-    for (size_t i = 0; i < count; i++)
-        take_set(scheduler, arena,
-                 &scheduler_job_get(scheduler, attempt->landing[i])->job,
-                 &sets[i]);
-    start->sets = sets;
-    start->set_count = count;
 }
 
 void scheduler_start_committed(struct scheduler *scheduler,
@@ -405,10 +370,8 @@ void scheduler_start_committed(struct scheduler *scheduler,
     };
     attempt->is_started = true;
     scheduler->running++;
-    struct arena arena = ARENA_INIT;
-    take_sets(scheduler, attempt, &arena, &start);
+    start.set.job = start.job;
     scheduler->runner.start(scheduler->runner.ctx, &start);
-    arena_clear(&arena);
     if (scheduler_attempt_killer(attempt) !=
         RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,

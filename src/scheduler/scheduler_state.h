@@ -27,7 +27,6 @@ struct scheduler {
     struct order *order;
     struct picker *picker;
     struct groups *groups;
-    struct tracked_job *group_next; /* picked; starts in a batch of its own */
     struct random random;
     struct wall now;
 

@@ -334,11 +334,17 @@ static void plan_moves(struct scheduler *scheduler, struct target_train *target,
             .detail = span_of(own.detail),
             .not_before = own.not_before,
             .temps = own.temps,
+            .crashes = own.crashes,
+            .fails = own.fails,
+            .clear_counts = own.clear_counts,
         };
         if (own.to == STATE_ABANDONED && scheduler->rollback_run.attempt) {
             move.rollback = scheduler->rollback_run.attempt->tracked->job.id;
             move.detail = move.rollback;
         }
+        if (own.alarm)
+            store_note(scheduler->batch, EVENT_ALARM, unit->sets[i], sets[i].id,
+                       span_of(own.reason), span_of(own.detail));
         plan->op = store_move(scheduler->batch, &move);
         if (own.hold != 0)
             store_hold(scheduler->batch, unit->sets[i], (enum job_hold)own.hold,
@@ -528,18 +534,25 @@ static unsigned closed_by(const struct scheduler *scheduler,
 }
 
 /* Somebody else may have moved the branch. While a landing of ours is on its
- * way, it is not known who did. */
+ * way, it is not known who did. Without checks, the tip is only shown. */
 static void look_at_tip(struct scheduler *scheduler,
                         struct target_train *target) {
     char commit[TRAIN_TREE_BYTES];
     if (target->landing != NULL)
         return;
-    if (target->tip[0] == '\0' ||
-        (scheduler->options.read_tip != NULL &&
-         scheduler->options.read_tip(scheduler->options.tip_ctx, target->name,
-                                     commit) &&
-         strcmp(commit, target->tip) != 0))
-        target->tip_wanted = true;
+    bool moved = scheduler->options.read_tip != NULL &&
+                 scheduler->options.read_tip(scheduler->options.tip_ctx,
+                                             target->name, commit) &&
+                 strcmp(commit, target->tip) != 0;
+    if (target_train_checks(target)) {
+        target->tip_wanted |= moved || target->tip[0] == '\0';
+        return;
+    }
+    target->tip_wanted = false;
+    if (!moved)
+        return;
+    memcpy(target->tip, commit, sizeof(target->tip));
+    train_tip(target->train, span_of(commit), (struct span){0});
 }
 
 static bool is_empty(const struct target_train *target) {
@@ -547,6 +560,21 @@ static bool is_empty(const struct target_train *target) {
         if (!LIST_OF(link, struct target_unit, link)->leaves)
             return false;
     return true;
+}
+
+/* Its sets wait, and that is shown like any other outage. */
+static void note_missing(struct scheduler *scheduler,
+                         struct target_train *target) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    if (target->target != NULL ||
+        target_trouble(scheduler, target->name).p != NULL)
+        return;
+    text_addf(&why,
+              "target '%.*s' is no longer configured; add it to "
+              "pointsman.conf again",
+              (int)target->name.len, target->name.p);
+    scheduler_train_unavailable(scheduler, target, TARGET_STEP_MERGE,
+                                text_span(&why));
 }
 
 static void plan_target(struct scheduler *scheduler,
@@ -560,8 +588,10 @@ static void plan_target(struct scheduler *scheduler,
         join_all(scheduler, target);
     if (list_empty(&target->units))
         return;
-    if (!is_empty(target))
+    if (!is_empty(target)) {
+        note_missing(scheduler, target);
         look_at_tip(scheduler, target);
+    }
     scheduler_environment_plan(scheduler, target);
     unsigned closed = closed_by(scheduler, target);
     if (closed != target->closed)

@@ -59,7 +59,7 @@ static bool is_tree(struct span word) {
     return true;
 }
 
-/* "COMMIT TREE TREE... [conflict|policy TEXT]" */
+/* "COMMIT TREE TREE|landed... [conflict|policy TEXT]" */
 static void merged(struct scheduler *scheduler, struct target_train *target,
                    struct span said) {
     struct span commit, tree, word, rest = said;
@@ -69,16 +69,20 @@ static void merged(struct scheduler *scheduler, struct target_train *target,
     while (done < target->step_cut && rest.len > 0) {
         struct span before = rest;
         (void)span_cut(&rest, ' ', &word);
-        if (!is_tree(word)) {
+        bool has_landed = span_is(word, "landed");
+        if (!is_tree(word) && !has_landed) {
             rest = before;
             break;
         }
-        train_merged(target->train, target->steps[done++], word,
-                     (struct span){0});
+        train_merged(target->train, target->steps[done++],
+                     has_landed ? TRAIN_MERGED_LANDED : TRAIN_MERGED_TREE,
+                     word);
     }
     if (done < target->step_cut && rest.p != NULL && rest.len > 0) {
         (void)span_cut(&rest, ' ', &word);
-        train_merged(target->train, target->steps[done++], (struct span){0},
+        train_merged(target->train, target->steps[done++],
+                     span_is(word, "policy") ? TRAIN_MERGED_REFUSED
+                                             : TRAIN_MERGED_CONFLICT,
                      span_trim(rest));
     }
     if (target->step_count > 0)
@@ -231,16 +235,10 @@ static void plan_run_end(struct scheduler *scheduler, struct attempt *attempt,
     record(scheduler, attempt, end == TRAIN_RUN_PASSED);
 }
 
-/* Its checks may not run under any account: together with the code of others
- * ahead of it, or at all. */
-static void unit_forbidden(struct scheduler *scheduler,
-                           struct target_train *target,
-                           struct target_unit *unit, bool has_below,
-                           const struct retry_verdict *verdict) {
+static void unit_leaves(struct scheduler *scheduler,
+                        struct target_train *target, struct target_unit *unit,
+                        const struct retry_verdict *verdict) {
     if (unit->leaves)
-        return;
-    unit->alone = has_below;
-    if (has_below)
         return;
     unit->leaves = true;
     unit->verdict = *verdict;
@@ -261,21 +259,25 @@ static void run_committed(struct scheduler *scheduler,
     enum train_run_end end = attempt->run_end;
     bool changed = attempt->said.verdict == LAND_CHANGED;
     uint64_t num = attempt->unit;
-    bool forbidden = is_forbidden(attempt);
-    bool has_below =
+    /* Its checks may not run together with the code of others ahead of it. */
+    bool alone =
         attempt->end.result == RUN_FORBIDDEN && attempt->below_count > 0;
-    struct retry_verdict verdict = {0};
-    if (forbidden)
-        verdict = scheduler_verdict(scheduler, attempt);
+    struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
+    bool leaves = is_forbidden(attempt) ||
+                  (end == TRAIN_RUN_TEMPORARY && verdict.action == RETRY_MOVE);
     if (num == 0 && end != TRAIN_RUN_PASSED && end != TRAIN_RUN_FAILED &&
         !attempt->stopped)
         target->tip_run_again =
             wall_add_ms(scheduler->now, retry_delay_ms(3, &scheduler->random));
     scheduler_train_attempt_free(scheduler, attempt);
-    train_run_ended(target->train, num, end, reason, detail, scheduler->now);
+    train_run_ended(target->train, num,
+                    num != 0 && leaves ? TRAIN_RUN_STOPPED : end, reason,
+                    detail, scheduler->now);
     struct target_unit *unit = num != 0 ? target_unit_find(target, num) : NULL;
-    if (forbidden && unit != NULL)
-        unit_forbidden(scheduler, target, unit, has_below, &verdict);
+    if (unit != NULL && alone)
+        unit->alone = true;
+    else if (unit != NULL && leaves)
+        unit_leaves(scheduler, target, unit, &verdict);
     if (changed)
         candidates_rebuild(target);
     if (home != NULL && home->told) {
@@ -299,10 +301,10 @@ static enum train_landing_end end_of_landing(const struct attempt *attempt,
     case LAND_CHANGED:
         return TRAIN_LANDING_CHANGED;
     case LAND_UNAVAILABLE:
-    case LAND_BASE_LOST:
-    case LAND_FORBIDDEN:
     case LAND_STOPPED:
         return TRAIN_LANDING_STOPPED;
+    case LAND_BASE_LOST:
+    case LAND_FORBIDDEN:
     case LAND_NONE:
     case LAND_DONE:
     case LAND_ALREADY:
@@ -321,9 +323,16 @@ static enum train_landing_end end_of_landing(const struct attempt *attempt,
                : TRAIN_LANDING_TEMPORARY;
 }
 
-/* What the landing says of a branch that is checked out somewhere, or that a
- * dependency is not on any more, concerns all its sets. */
-static bool concerns_sets(const struct attempt *attempt) {
+/* The end of a landing of one unit says what becomes of it; of several, that
+ * fewer have to be tried. */
+static bool is_final(const struct attempt *attempt,
+                     const struct retry_verdict *verdict) {
+    return attempt->landing_end == TRAIN_LANDING_TEMPORARY &&
+           attempt->train->land_count == 1 && verdict->action == RETRY_MOVE;
+}
+
+/* The target answered. */
+static bool shows_target(const struct attempt *attempt) {
     return attempt->end.result == 0 &&
            (attempt->said.verdict == LAND_FAILED ||
             attempt->said.verdict == LAND_CONFLICT ||
@@ -360,7 +369,9 @@ static void plan_landed(struct scheduler *scheduler, struct attempt *attempt,
                                   .detail = span_of(own.detail)};
         plan->op = store_move(scheduler->batch, &move);
     }
-    record(scheduler, attempt, true);
+    /* What was on the branch already may never have been checked. */
+    if (attempt->said.verdict == LAND_DONE)
+        record(scheduler, attempt, true);
     scheduler_train_usable(scheduler, target, TARGET_STEP_LAND);
 }
 
@@ -380,7 +391,7 @@ static void plan_not_landed(struct scheduler *scheduler,
     if (attempt->end.result == 0 && attempt->said.verdict == LAND_UNAVAILABLE)
         scheduler_train_unavailable(scheduler, attempt->train, TARGET_STEP_LAND,
                                     attempt->said.text);
-    else if (concerns_sets(attempt))
+    else if (shows_target(attempt))
         scheduler_train_usable(scheduler, attempt->train, TARGET_STEP_LAND);
 }
 
@@ -434,16 +445,9 @@ static void units_leave(struct scheduler *scheduler,
     for (size_t i = 0; i < target->land_count; i++) {
         struct target_unit *unit =
             target_unit_find(target, target->land_units[i].num);
-        if (unit == NULL || unit->leaves)
-            continue;
-        unit->leaves = true;
-        unit->verdict = *verdict;
-        scheduler_train_follow_ride(scheduler, unit, false);
-        train_leave(target->train, unit->num,
-                    verdict->to == STATE_PENDING ? TRAIN_LEFT_ALIVE
-                                                 : TRAIN_LEFT_ENDED);
+        if (unit != NULL)
+            unit_leaves(scheduler, target, unit, verdict);
     }
-    scheduler->idle = false;
 }
 
 static void landing_committed(struct scheduler *scheduler,
@@ -452,30 +456,24 @@ static void landing_committed(struct scheduler *scheduler,
     struct target_train *target = attempt->train;
     enum train_landing_end end = attempt->landing_end;
     struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
-    bool fails = concerns_sets(attempt) && verdict.to != STATE_DONE;
+    bool leaves = is_final(attempt, &verdict);
     struct span tip = tip_of(attempt->said.text, &arena);
+    bool is_told = attempt->said.verdict == LAND_DONE && is_tree(tip) &&
+                   (attempt->tree[0] != '\0' || !target_train_checks(target));
     scheduler_train_attempt_free(scheduler, attempt);
     units_ended(scheduler, target, end == TRAIN_LANDED);
-    if (end == TRAIN_LANDED && is_tree(tip)) {
+    if (end == TRAIN_LANDED && is_told) {
         snprintf(target->tip, sizeof(target->tip), "%.*s", (int)tip.len, tip.p);
     } else if (end == TRAIN_LANDED || end == TRAIN_LANDING_LOST) {
-        /* The process did not say where the branch is. */
+        /* The process did not say where the branch is, or with which tree. */
         tip = SPAN("unknown");
         target->tip[0] = '\0';
         target->tip_wanted = true;
     }
-    train_landing_ended(target->train, fails ? TRAIN_LANDING_STOPPED : end,
+    train_landing_ended(target->train, leaves ? TRAIN_LANDING_STOPPED : end,
                         tip);
-    if (fails)
+    if (leaves)
         units_leave(scheduler, target, &verdict);
-}
-
-void scheduler_train_plan_probe(struct scheduler *scheduler,
-                                const struct attempt *attempt) {
-    if (attempt->train != NULL && attempt->end.result == 0 &&
-        attempt->said.verdict == LAND_UNAVAILABLE)
-        scheduler_train_unavailable(scheduler, attempt->train, TARGET_STEP_LAND,
-                                    attempt->said.text);
 }
 
 /* ---- both ---------------------------------------------------------------- */

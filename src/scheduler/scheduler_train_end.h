@@ -14,10 +14,6 @@ bool scheduler_train_merge_ended(struct scheduler *scheduler,
 /* Reports the answer of a merge that ended to the train. */
 void scheduler_train_merge_take(struct scheduler *scheduler,
                                 struct target_train *target);
-/* The target has to be asked whether the sets of an attempt landed. If the
- * attempt found it unavailable, that is known at once. */
-void scheduler_train_plan_probe(struct scheduler *scheduler,
-                                const struct attempt *attempt);
 /* Adds the end of an attempt for a train to the batch. */
 void scheduler_train_plan_end(struct scheduler *scheduler,
                               struct attempt *attempt);

@@ -591,9 +591,11 @@ static void drop_sets(struct scheduler *scheduler,
     }
 }
 
+/* `ok`: a set was not executing and free any more, and its events report that.
+ * Otherwise nothing could be recorded, and nothing will be reported. */
 static void landing_failed(struct scheduler *scheduler,
-                           struct target_train *target,
-                           struct attempt *attempt) {
+                           struct target_train *target, struct attempt *attempt,
+                           bool ok) {
     scheduler_train_attempt_free(scheduler, attempt);
     for (size_t i = 0; i < target->land_count; i++) {
         struct target_unit *unit =
@@ -604,7 +606,9 @@ static void landing_failed(struct scheduler *scheduler,
         if (!unit->executing)
             drop_sets(scheduler, unit);
     }
-    train_landing_ended(target->train, TRAIN_LANDING_REFUSED, (struct span){0});
+    train_landing_ended(target->train,
+                        ok ? TRAIN_LANDING_REFUSED : TRAIN_LANDING_STOPPED,
+                        (struct span){0});
 }
 
 static void run_failed(struct scheduler *scheduler, struct target_train *target,
@@ -630,6 +634,7 @@ static void fill_landing(struct scheduler *scheduler,
     size_t count = attempt->companion_count + 1, at = 0;
     struct run_set *sets = arena_alloc(arena, count * sizeof(*sets));
     struct span *trees = arena_alloc(arena, count * sizeof(*trees));
+    bool *joined = arena_alloc(arena, count);
     for (size_t i = 0; i < target->land_count; i++) {
         const struct target_unit *unit =
             target_unit_find(target, target->land_units[i].num);
@@ -640,7 +645,8 @@ static void fill_landing(struct scheduler *scheduler,
                                      &sets[at]);
             scheduler_bases_read(scheduler, arena, &sets[at]);
             scheduler_needs_read(scheduler, arena, &sets[at]);
-            if (k + 1 == unit->set_count)
+            joined[at] = k + 1 < unit->set_count;
+            if (!joined[at])
                 trees[at] = target->land_units[i].tree;
         }
     }
@@ -649,6 +655,7 @@ static void fill_landing(struct scheduler *scheduler,
     start->set_count = count;
     train->tip = target->land_tip;
     train->trees = trees;
+    train->joined = joined;
 }
 
 static void fill_check(struct scheduler *scheduler, struct target_train *target,
@@ -691,7 +698,7 @@ void scheduler_train_start_committed(struct scheduler *scheduler,
         if (attempt->checks)
             run_failed(scheduler, target, attempt);
         else
-            landing_failed(scheduler, target, attempt);
+            landing_failed(scheduler, target, attempt, ok);
         return;
     }
     attempt->tracked->job.attempt = attempt->number;

@@ -223,21 +223,11 @@ struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
     return verdict;
 }
 
-/* If something failed after the move of the branch, the sets of a train have
- * landed: they would conflict with themselves if they were merged again. */
-static bool may_have_landed(const struct attempt *attempt) {
-    enum land_verdict said = attempt->said.verdict;
-    return attempt->train != NULL && attempt->end.result == 0 &&
-           (said == LAND_UNAVAILABLE || said == LAND_TEMPORARY ||
-            said == LAND_PERMANENT);
-}
-
 bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,
                                    const struct attempt *attempt) {
     struct retry_landing landing = landing_of(scheduler, attempt);
     struct retry_end end = retry_end_of(attempt);
     return !attempt->probed && !attempt->checks &&
            job_has(&attempt->tracked->job, JOB_LANDS) &&
-           (retry_landing_is_unclear(&landing, &end) ||
-            may_have_landed(attempt));
+           retry_landing_is_unclear(&landing, &end);
 }

@@ -48,13 +48,12 @@ void target_train_set_config(struct target_train *target) {
     train_set_config(target->train, &config);
 }
 
-/* A train stays, even with one lane, while its process lives: sets are on it.
- */
+/* A train stays while its process lives: sets are on it. */
 void target_trains_configure(struct scheduler *scheduler) {
     for (size_t i = 0; i < scheduler->options.target_count; i++) {
         const struct scheduler_target *of = &scheduler->options.targets[i];
         struct target_train *target = target_train_find(scheduler, of->name);
-        if (target == NULL && (of->by_command || of->train.lanes < 2))
+        if (of->by_command)
             continue;
         if (target == NULL)
             target = train_new_for(scheduler, of);
@@ -264,6 +263,10 @@ struct span target_train_key(const struct scheduler *scheduler,
     train_key_format(&key, &text);
     scheduler->options.sum(text_span(&text), sum);
     return arena_span(arena, span_of(sum));
+}
+
+bool target_train_checks(const struct target_train *target) {
+    return target->target == NULL || target->target->train.checks;
 }
 
 bool target_train_remembers(const struct target_train *target) {

@@ -117,7 +117,7 @@ struct scheduler;
 
 struct target_train *target_train_find(const struct scheduler *scheduler,
                                        struct span target);
-/* Creates the trains of the targets that have several lanes, and passes their
+/* Creates the trains of the targets that are branches, and passes their
  * configuration on. */
 void target_trains_configure(struct scheduler *scheduler);
 /* The same for one train. While its environment command fails, no result is
@@ -162,6 +162,9 @@ struct span target_train_key(const struct scheduler *scheduler,
                              const struct target_train *target,
                              struct span tree, const struct span *ids,
                              size_t id_count, struct arena *arena);
+/* True if the target has checks, or is not configured now: then nothing lands.
+ */
+bool target_train_checks(const struct target_train *target);
 /* True if results are recorded. */
 bool target_train_remembers(const struct target_train *target);
 /* The lowest free lane, which is taken until it is returned. */

@@ -160,7 +160,10 @@ bool train_json(struct scheduler *scheduler, struct span name,
             LIST_OF(link, struct target_train, link);
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct train_place place;
-        if (name.len > 0 && !span_equal(target->name, name))
+        /* A target that is not configured any more is of interest only while
+         * sets wait for it. */
+        if ((name.len > 0 && !span_equal(target->name, name)) ||
+            (target->target == NULL && list_empty(&target->units)))
             continue;
         found = true;
         train_line(scheduler, target, out);

@@ -37,6 +37,7 @@ struct running {
     struct guard_usage usage;
     char place[OUTPUT_PLACE_BYTES]; /* of its output file, if it needs one */
     bool locked;                    /* its job file is locked by the guard */
+    bool has_output;                /* it is an attempt */
     int output_fd, lock_fd;         /* if a lander carries it out, else -1 */
     bool in_our_group;              /* gets the signals of the terminal */
     bool term_waits;                /* delayed by worker.patience */
@@ -286,7 +287,8 @@ static void on_lander_ended(void *ctx, const struct lander_end *from) {
         .cpu_us = from->cpu_us,
     };
     char place[OUTPUT_PLACE_BYTES];
-    lander_output(worker, running, &end, place);
+    if (running->has_output)
+        lander_output(worker, running, &end, place);
     running->pid = -1;
     if (!running->locked)
         running_free(worker, running);
@@ -400,6 +402,7 @@ static void runner_start(void *ctx, const struct run_start *run) {
     running->num = run->job->num;
     running->node = run->node.len ? span_string(run->node) : NULL;
     running->locked = line.lock_path != NULL;
+    running->has_output = is_attempt(run);
     running->output_fd = running->lock_fd = -1;
     memcpy(running->place, place, sizeof(place));
     list_push(&worker->running, &running->link);

@@ -244,7 +244,7 @@ static void do_merge(const struct train_effect *effect) {
         uint64_t num = effect->steps[i].num;
         struct span tree = span_of(merge_timed(base, num));
 
-        train_merged(gate.train, num, tree, (struct span){0});
+        train_merged(gate.train, num, TRAIN_MERGED_TREE, tree);
         if (!effect->steps[i].aside)
             base = tree;
     }

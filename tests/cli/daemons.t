@@ -81,7 +81,9 @@ $ cut -d' ' -f3-4 .pointsman/log/C2 | tail -n +2
 | Q Q
 | Q S
 | S P
+| P P
 | P X
+| X X
 | X D
 # Moving a file to term/ by hand cancels the set.
 $ sh mkset C5 44332a05 DC k

@@ -202,7 +202,8 @@ $ mkfifo begun go && mkdir -p .pointsman/conf.d && printf '[target "main"]\nchec
 $ cat begun
 | x
 $ pointsman why C7
-| C7: precursor C6 is executing ...
+| C7: position 2 of 2 on the train of main, on top of C6
+| C7: no lane: main uses 1 of 1 (C6)
 | C7: expected to start about ...: 1 of its target before it, ... s each
 # The wait of a running set counts.
 $ pointsman report --json --since "$(pointsman status --json C6 | jq -r .admitted)" | jq -c '[.jobs,.executing,.wait_p50_ms>=0,.run_p50_ms]'

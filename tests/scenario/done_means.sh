@@ -94,6 +94,8 @@ crowd() {
     make_base 'concurrency = 2'
     cat >base/conf.d/target.conf <<EOF
 [target "main"]
+follow = no
+interrupt = none
 check.gate = sh '$here/gate.sh'
 EOF
     cat >gate.sh <<EOF
@@ -137,12 +139,13 @@ because() {
     says "$3" why.said
 }
 
+# six_reasons KIND TEXT: why `neighbour` waits
 six_reasons() {
+    because neighbour "$1" "$2"
     because sharer precursor "precursor runner is executing"
     because sharer precursor "both touch 'src/a'"
     because needer dependency 'dependency runner is executing'
     because held hold 'held (operator)'
-    because neighbour lane 'lane of target main, behind runner'
     because crowded slot 'slot: all 2 are busy'
 }
 
@@ -157,7 +160,7 @@ why_with_a_server() {
     crowd
     serve_begin
     submit_crowd
-    six_reasons
+    six_reasons train 'no lane: main uses 1 of 1 (runner)'
     release_crowd
     for id in runner busy needer neighbour held crowded later; do
         ends 0 within pointsman wait $id
@@ -174,7 +177,7 @@ why_without_one() {
     begin pointsman daemon all
     daemon=$begun
     submit_crowd
-    six_reasons
+    six_reasons lane 'lane of target main, behind runner'
     release_crowd
     for id in runner busy needer neighbour held crowded later; do
         ends 0 within pointsman wait $id

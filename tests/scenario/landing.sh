@@ -434,6 +434,8 @@ moves() {
 
 a_ring_lands_at_once() {
     make_base
+    # Only the sets of a group land together.
+    printf '[target "main"]\nland-max = 1\n' >base/conf.d/target.conf
     git -C project.git config core.logAllRefUpdates always
     make_set left DC a left '##group' web '##dependencies' right
     pointsman change submit "$made"

@@ -42,7 +42,7 @@ static void make(struct spool *spool) {
                     O_WRONLY | O_CREAT, 0600);
     assert_true(dir_write_file(fd, SPAN("output\n"), NULL));
     CLEANUP(text_free_string) char *notes = notes_of(spool->base);
-    assert_true(branch_note_write(notes, "/srv/p.git", "main", NULL));
+    assert_true(branch_note_meet(notes, "/srv/p.git", "main", true, NULL));
 }
 
 static char *backup(struct spool *spool) {
@@ -82,9 +82,8 @@ static void a_backup_is_restored_completely(void **state) {
     assert_int_equal(faccessat(other.base->fd, "attempts/segments/1", R_OK, 0),
                      0);
     CLEANUP(text_free_string) char *notes = notes_of(other.base);
-    bool noted = false;
-    assert_true(branch_note_exists(notes, "/srv/p.git", "main", &noted, &err));
-    assert_true(noted);
+    assert_false(branch_note_meet(notes, "/srv/p.git", "main", false, &err));
+    assert_int_equal(err.kind, ERR_UNAVAILABLE);
     assert_int_equal(spool_count(&other, BASE_REJECT), 2);
     spool_scan(&other);
     assert_true(spool_knows(&other, "NEW"));

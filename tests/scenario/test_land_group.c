@@ -92,7 +92,7 @@ static void earlier_landings_are_reported_for_each_set(void **state) {
     const char *at = tip();
     outcome = land(&attempt);
     assert_line(&outcome,
-                sh("echo already-landed %s C1:%s C2:%s", at, oid_of("C1"), at));
+                sh("echo already-landed %s C1=%s C2=%s", at, oid_of("C1"), at));
     attempt = (struct attempt){.set = &second, .probe = true};
     outcome = land(&attempt);
     assert_line(&outcome, sh("echo landed %s", at));
@@ -107,18 +107,37 @@ static void earlier_landings_are_reported_for_each_set(void **state) {
 static void a_push_meanwhile_restarts_the_whole_group(void **state) {
     (void)state;
     landing_begin();
-    const char *const check =
-        "sh -c '[ -e ../../../pushed ] || { cd ../../../clone; echo p >p; git "
-        "add p; git -c user.name=P -c user.email=p@p commit -qm push; git push "
-        "-q origin main; touch ../pushed; }; cat a b; ls'";
-    sh("rm -f pushed");
+    sh("rm -f pushed; mkdir -p fake; cat >fake/git <<'END'\n"
+       "#!/bin/sh\ncase \" $* \" in *' update-ref '*)\n"
+       "[ -e %s/pushed ] || ( cd %s/clone; echo p >p; '%s' add p; '%s' -c "
+       "user.name=P -c user.email=p@p commit -qm push; '%s' push -q origin "
+       "main; touch ../pushed ) >&2;; esac\nexec '%s' \"$@\"\nEND\n"
+       "chmod +x fake/git",
+       test_dir(), test_dir(), sh("command -v git"), sh("command -v git"),
+       sh("command -v git"), sh("command -v git"));
     struct outcome outcome = land(&(struct attempt){
-        .set = &first, .others = {&second}, .checks = {"race", check}});
+        .set = &first, .others = {&second}, .path = sh("echo $PWD/fake")});
     assert_starts(&outcome, "done ");
     assert_says(&outcome, "main has moved meanwhile");
     assert_string_equal(commits(), "4");
     assert_string_equal(content("a"), "one");
     assert_string_equal(content("p"), "p");
+}
+
+/* Sets that are not a group are no whole either. */
+static void sets_on_the_branch_are_left_out(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &second});
+    assert_starts(&outcome, "done ");
+    outcome = land(&(struct attempt){
+        .set = &first, .others = {&second, &third}, .alone = true});
+    assert_line(&outcome, sh("echo done %s C1:%s C2=%s C3:%s", tip(),
+                             oid_of("C1"), oid_of("C2"), oid_of("C3")));
+    assert_string_equal(commits(), "4");
+    outcome = land(&(struct attempt){
+        .set = &first, .others = {&second}, .alone = true, .probe = true});
+    assert_starts(&outcome, "landed ");
 }
 
 int main(void) {
@@ -130,6 +149,7 @@ int main(void) {
         cmocka_unit_test(the_check_sees_all_sets_and_stops_all),
         cmocka_unit_test(earlier_landings_are_reported_for_each_set),
         cmocka_unit_test(a_push_meanwhile_restarts_the_whole_group),
+        cmocka_unit_test(sets_on_the_branch_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

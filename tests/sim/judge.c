@@ -138,7 +138,7 @@ void judge_event(void *ctx, const struct store_event *event) {
     if (ghost == NULL || !ghost->change || ghost->rollback)
         return;
     bool follows = span_is(event->reason, "follows");
-    if (follows && (!world->follow || world->lanes < 2 || world->apart))
+    if (follows && (!world->follow || world->apart))
         world_fail(world, "%s follows others, although no set may", ghost->id);
     world->followed += follows;
     if (event->from == STATE_STAGED && event->to == STATE_PENDING)

@@ -319,7 +319,8 @@ static void run_turns(struct history *history, const char *status) {
 }
 
 static void open_scheduler(struct history *history) {
-    static const struct scheduler_target target = {SPAN("main"), 1};
+    static const struct scheduler_target target = {
+        .name = SPAN("main"), .lanes = 1, .by_command = true};
     struct scheduler_options options = {
         .parts = SCHEDULER_STARTS, /* staged sets stay staged */
         .slots = chance(history, 50) ? 2 : 1,

@@ -154,7 +154,7 @@ static const char *number(int64_t value) {
 }
 
 static void argv_also(struct argv *argv, const struct attempt *attempt,
-                      const struct set *set) {
+                      const struct set *set, bool joined) {
     int64_t now_ns = clock_wall().ns;
     set_write(set);
     argv_add(argv, NULL, "--also");
@@ -166,6 +166,7 @@ static void argv_also(struct argv *argv, const struct attempt *attempt,
              number(attempt->since_ns != 0 ? attempt->since_ns : now_ns));
     argv_add(argv, "--admitted", number(now_ns - 60 * NS_PER_S));
     argv_add(argv, "--submitter", "Otto <otto@example.org>");
+    argv_add(argv, "--joined", joined ? "yes" : NULL);
 }
 
 static void argv_fill(struct argv *argv, const struct attempt *attempt) {
@@ -211,6 +212,8 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--blind", attempt->blind);
     argv_add(argv, "--seen", attempt->seen);
     argv_add(argv, "--symlinks", attempt->symlinks);
+    argv_add(argv, "--joined",
+             attempt->others[0] != NULL && !attempt->alone ? "yes" : NULL);
     argv_add(argv, "--filters", attempt->filters ? "yes" : NULL);
     argv_add(argv, "--user", attempt->user);
     argv_add(argv, "--timeout", attempt->timeout);
@@ -242,7 +245,7 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     }
     for (const struct set *const *other = attempt->others; *other != NULL;
          other++)
-        argv_also(argv, attempt, *other);
+        argv_also(argv, attempt, *other, other[1] != NULL && !attempt->alone);
 }
 
 /* In the child: sets up the process group, the descriptors and the limits, and

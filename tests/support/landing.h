@@ -49,6 +49,7 @@ struct attempt {
     const struct set *needs[4]; /* must be on the branch */
     int64_t since_ns;           /* 0 = now */
     bool probe, filters;
+    bool alone;              /* `set` and `others` are not a group */
     const char *path;        /* put before $PATH */
     rlim_t file_bytes;       /* RLIMIT_FSIZE; 0 = none */
     const char *const *wrap; /* words put before the program (strace ...) */

@@ -64,8 +64,8 @@ static inline void story_merge(const struct train_effect *effect) {
             num == story.conflict_of && contains(base, story.conflict_with);
 
         train_merged(story.train, num,
-                     conflict ? (struct span){0} : span_of(tree),
-                     conflict ? SPAN("a.c (C1)") : (struct span){0});
+                     conflict ? TRAIN_MERGED_CONFLICT : TRAIN_MERGED_TREE,
+                     conflict ? SPAN("a.c (C1)") : span_of(tree));
         if (!conflict && !effect->steps[i].aside)
             base = tree;
     }

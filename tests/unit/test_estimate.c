@@ -61,6 +61,49 @@ static void earlier_sets_for_the_same_target_are_counted(void **state) {
     assert_int_equal(estimate_of("c00001").each_ms, -1);
 }
 
+/* Lands the set after the number of attempts, of a second each. */
+static void land(const char *id, unsigned attempts) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_batch *batch = store_batch_new(store);
+    struct job job;
+    bool found;
+    assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
+    store_batch_actor(batch, now, SPAN("daemon:test"));
+    store_move(batch, &(struct store_move){.num = job.num,
+                                           .from = STATE_PENDING,
+                                           .to = STATE_EXECUTING,
+                                           .reason = SPAN("start"),
+                                           .begin_attempt = true});
+    for (unsigned i = 1; i <= attempts; i++) {
+        struct store_attempt row = {.num = job.num,
+                                    .attempt = i,
+                                    .goes_on = i > 1,
+                                    .status = TASK_RUNNING,
+                                    .assigned = now,
+                                    .exit_code = -1,
+                                    .worker = SPAN("local")};
+        store_assign(batch, &row);
+        row.status = TASK_DONE;
+        row.started = now;
+        row.ended = wall_add_ms(now, 1000);
+        row.reason = SPAN("ok");
+        store_end(batch, &row);
+    }
+    store_move(batch, &(struct store_move){.num = job.num,
+                                           .from = STATE_EXECUTING,
+                                           .to = STATE_DONE,
+                                           .reason = SPAN("ok")});
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static void the_checks_and_the_landing_of_a_set_count(void **state) {
+    (void)state;
+    admit("a", "main", 3);
+    land("a00000", 2);
+    assert_int_equal(estimate_of("a00002").each_ms, 2000);
+}
+
 static void counting_stops_at_a_limit(void **state) {
     (void)state;
     admit("a", "main", ESTIMATE_SETS_MAX);
@@ -75,6 +118,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(earlier_sets_for_the_same_target_are_counted),
+        T(the_checks_and_the_landing_of_a_set_count),
         T(counting_stops_at_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

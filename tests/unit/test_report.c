@@ -109,6 +109,15 @@ static void times_are_those_of_the_processes(void **state) {
     report_sample_attempt(&one, wall_add_ms(admitted, 950), none);
     assert_int_equal(one.wait_ms, 300);
     assert_int_equal(one.run_ms, 200);
+    /* The checks and the landing of a set. */
+    one = sample(CLASS_DC, STATE_DONE, -1, "ok");
+    one.adds = true;
+    report_sample_attempt(&one, wall_add_ms(admitted, 300),
+                          wall_add_ms(admitted, 400));
+    report_sample_attempt(&one, wall_add_ms(admitted, 700),
+                          wall_add_ms(admitted, 720));
+    assert_int_equal(one.wait_ms, 300);
+    assert_int_equal(one.run_ms, 120);
     /* The clock was set back. */
     one = sample(CLASS_DC, STATE_DONE, -1, "ok");
     report_sample_attempt(&one, wall_add_ms(admitted, -50),

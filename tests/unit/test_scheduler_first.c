@@ -67,7 +67,8 @@ static const struct runner runner = {.start = runner_start,
 static struct scheduler *open_part(unsigned parts, unsigned slots,
                                    uint64_t job_limit) {
     static const struct scheduler_target targets[] = {
-        {.name = {"main", 4}, .lanes = 1}, {.name = {"other", 5}, .lanes = 1}};
+        {.name = {"main", 4}, .lanes = 1, .by_command = true},
+        {.name = {"other", 5}, .lanes = 1, .by_command = true}};
     struct scheduler_options options = {.parts = parts,
                                         .slots = slots,
                                         .max_temp = 20,

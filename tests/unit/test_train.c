@@ -279,6 +279,90 @@ static void without_checks_many_sets_land_in_one_move(void **state) {
     story_end();
 }
 
+static void without_checks_nothing_is_merged_ahead(void **state) {
+    (void)state;
+    story_begin(1);
+    story.config.checks = false;
+    story_config();
+    joins(1, CLASS_DC);
+    joins(2, CLASS_BF);
+    expect("land 2 1");
+    assert_int_equal(story.merges, 0);
+    story_end();
+}
+
+static void a_set_that_does_not_land_is_found_by_halves(void **state) {
+    (void)state;
+    story_begin(1);
+    story.config.checks = false;
+    story_config();
+    for (unsigned num = 1; num <= 5; num++)
+        joins(num, CLASS_DC);
+    expect("land 1 2 3 4 5");
+    landing_ends(TRAIN_LANDING_TEMPORARY); /* for the second */
+    expect("land 1 2");
+    landing_ends(TRAIN_LANDING_TEMPORARY);
+    expect("land 1");
+    lands();
+    expect("land 2 3");
+    landing_ends(TRAIN_LANDING_TEMPORARY);
+    expect("land 2");
+    landing_ends(TRAIN_LANDING_STOPPED);
+    train_leave(story.train, 2, TRAIN_LEFT_ENDED); /* alone, it is to blame */
+    expect("land 3");
+    lands();
+    expect("land 4 5");
+    lands();
+    expect("");
+    story_end();
+}
+
+static void a_set_that_is_on_the_branch_lands_without_a_check(void **state) {
+    (void)state;
+    struct train_effect *effects;
+    story_begin(2);
+    join_all(2);
+    story_answer();
+    train_scan(story.train, story.now, &story.arena, &effects);
+    train_merged(story.train, 1, TRAIN_MERGED_LANDED, (struct span){0});
+    train_merged(story.train, 2, TRAIN_MERGED_TREE, SPAN("t.2"));
+    train_merge_ended(story.train, TRAIN_MERGE_DONE);
+    expect("land 1, run 2 t.2");
+    story_end();
+}
+
+static void what_the_configuration_refuses_fails_as_policy(void **state) {
+    (void)state;
+    struct train_effect *effects;
+    story_begin(2);
+    story.refuse = true;
+    join_all(1);
+    story_answer();
+    train_scan(story.train, story.now, &story.arena, &effects);
+    train_merged(story.train, 1, TRAIN_MERGED_REFUSED, SPAN("blind = deny"));
+    train_merge_ended(story.train, TRAIN_MERGE_DONE);
+    expect("fail 1 policy");
+    story_end();
+}
+
+static void checks_that_are_new_need_the_tree_of_the_tip(void **state) {
+    (void)state;
+    story_begin(1);
+    story.config.checks = false;
+    story_config();
+    joins(1, CLASS_DC);
+    expect("land 1");
+    story.config.checks = true;
+    story_config();
+    train_checks_changed(story.train);
+    joins(2, CLASS_DC);
+    train_landing_ended(story.train, TRAIN_LANDED, SPAN("c9"));
+    expect("");
+    train_tip(story.train, SPAN("c9"), SPAN("u"));
+    expect("run 2 u.2");
+    story_end();
+}
+
 static void a_follower_lands_in_the_same_move(void **state) {
     (void)state;
     struct train_follow follow = {1, true};
@@ -419,7 +503,7 @@ static void a_merge_that_crashes_blames_the_set_it_was_at(void **state) {
     assert_int_equal(train_scan(story.train, story.now, &story.arena, &effects),
                      1);
     assert_int_equal(effects[0].step_count, 2);
-    train_merged(story.train, 1, SPAN("t.1"), (struct span){0});
+    train_merged(story.train, 1, TRAIN_MERGED_TREE, SPAN("t.1"));
     train_merge_ended(story.train, TRAIN_MERGE_TEMPORARY);
     expect("leave 2 temp, run 1 t.1");
     story_end();
@@ -461,6 +545,11 @@ int main(void) {
         cmocka_unit_test(a_group_is_landed_and_fails_as_one),
         cmocka_unit_test(land_max_bounds_one_move),
         cmocka_unit_test(without_checks_many_sets_land_in_one_move),
+        cmocka_unit_test(without_checks_nothing_is_merged_ahead),
+        cmocka_unit_test(a_set_that_does_not_land_is_found_by_halves),
+        cmocka_unit_test(a_set_that_is_on_the_branch_lands_without_a_check),
+        cmocka_unit_test(what_the_configuration_refuses_fails_as_policy),
+        cmocka_unit_test(checks_that_are_new_need_the_tree_of_the_tip),
         cmocka_unit_test(a_follower_lands_in_the_same_move),
         cmocka_unit_test(a_dependency_that_fails_takes_its_follower_along),
         cmocka_unit_test(a_follower_that_only_shares_a_file_stays),

@@ -248,8 +248,8 @@ static void equal_trees_are_run_once_if_results_are_kept_by_tree(void **state) {
     story_answer();
     train_scan(story.train, story.now, &story.arena, &effects);
     /* The second set changes nothing more than the first. */
-    train_merged(story.train, 1, SPAN("t.1"), (struct span){0});
-    train_merged(story.train, 2, SPAN("t.1"), (struct span){0});
+    train_merged(story.train, 1, TRAIN_MERGED_TREE, SPAN("t.1"));
+    train_merged(story.train, 2, TRAIN_MERGED_TREE, SPAN("t.1"));
     train_merge_ended(story.train, TRAIN_MERGE_DONE);
     expect("run 1 t.1");
     passes(1);
@@ -264,8 +264,8 @@ static void equal_trees_of_two_sets_are_run_twice_by_default(void **state) {
     join_all(2);
     story_answer();
     train_scan(story.train, story.now, &story.arena, &effects);
-    train_merged(story.train, 1, SPAN("t.1"), (struct span){0});
-    train_merged(story.train, 2, SPAN("t.1"), (struct span){0});
+    train_merged(story.train, 1, TRAIN_MERGED_TREE, SPAN("t.1"));
+    train_merged(story.train, 2, TRAIN_MERGED_TREE, SPAN("t.1"));
     train_merge_ended(story.train, TRAIN_MERGE_DONE);
     expect("run 1 t.1, run 2 t.1");
     story_end();
