@@ -155,6 +155,7 @@ static void for_train(const struct run_train *train,
         landing->check = string_of(train->tree, arena);
     else
         landing->tip = string_of(train->tip, arena);
+    landing->sync_later = train->task == RUN_TRAIN_LAND;
 }
 
 /* The account that runs the checks of these sets, or the command. The code of

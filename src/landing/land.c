@@ -345,7 +345,8 @@ static enum step move(struct landing *landing, struct err *err) {
     const char *oid = landing->head;
     if (!move_begin(landing, err) ||
         !ref_move(landing->git, &landing->mover, landing->work.parent,
-                  landing->start->branch, landing->tip, oid, &moved, err))
+                  landing->start->sync_later, landing->start->branch,
+                  landing->tip, oid, &moved, err))
         return STEP_FAILED;
     if (moved == REF_STOPPED)
         return finish(landing, LAND_STOPPED, "", SPAN(""));

@@ -114,6 +114,8 @@ struct land_start {
     const char *tip;   /* land only if the branch is at this commit, "none":
                           if it does not exist */
     const char *tree;  /* land only if the set results in this tree */
+    bool sync_later;   /* before it records the end, the caller syncs the file
+                          system that `work` is on */
     /* Run only this command, and report the SHA-256 of what it prints. */
     const char *environment;
     const struct land_start *others;

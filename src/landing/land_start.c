@@ -117,6 +117,8 @@ static const struct field land_fields[] = {
     {"aside",      FIELD_FLAG,    false, offsetof(struct land_start, aside)},
     {"check",      FIELD_STRING,  false, offsetof(struct land_start, check)},
     {"tip",        FIELD_STRING,  false, offsetof(struct land_start, tip)},
+    {"sync_later", FIELD_FLAG,    false,
+     offsetof(struct land_start, sync_later)},
     {"environment", FIELD_STRING, false,
      offsetof(struct land_start, environment)},
     {"checks",     FIELD_RECORDS, false, offsetof(struct land_start, checks),

@@ -425,8 +425,8 @@ bool ref_move_begin(struct git *git, const char *message,
 }
 
 bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
-              const char *branch, const char *old, const char *to,
-              enum ref_moved *ret_moved, struct err *err) {
+              bool sync_later, const char *branch, const char *old,
+              const char *to, enum ref_moved *ret_moved, struct err *err) {
     CLEANUP(note_close) struct note note = {.dir = -1};
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
     CLEANUP(git_pipe_drop) struct git_pipe pipe = *begun;
@@ -437,15 +437,16 @@ bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
         return false;
     snprintf(note.to, sizeof note.to, "%s", to);
     note.at_ns = clock_wall().ns;
+    bool apart = note_is_apart(&note, git);
     /* Publishing syncs the note too if both are on one file system. */
-    if (!note_write(&note, note_is_apart(&note, git), err))
+    if (!note_write(&note, apart, err))
         return false;
     if (!objects_apart_publish(git, err)) {
         unlink(note.path);
         return false;
     }
     bool ok = ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
-    if (ok && *ret_moved == REF_MOVED)
+    if (ok && *ret_moved == REF_MOVED && (apart || !sync_later))
         ok = sync_refs(git, err);
     git_pipe_drop(&pipe);
     /* A git that exited has removed its locks, if it could. After one that was

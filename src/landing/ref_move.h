@@ -29,11 +29,13 @@ bool ref_move_begin(struct git *git, const char *message,
 /* Publishes the objects apart, then moves `branch` from `old` ("" = it must not
  * exist) to commit `to`, durably. The branch gets a reflog, from which later
  * landings learn where it was at a given time. `notes`: the directory for the
- * note. Once writing has begun, signals do not stop it. After an error the ref
- * is unchanged. `begun` is used up. */
+ * note; with `sync_later` the caller syncs its file system before he relies on
+ * the move, and a repository on it is not synced again after the move. Once
+ * writing has begun, signals do not stop it. After an error the ref is
+ * unchanged. `begun` is used up. */
 bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
-              const char *branch, const char *old, const char *to,
-              enum ref_moved *ret_moved, struct err *err);
+              bool sync_later, const char *branch, const char *old,
+              const char *to, enum ref_moved *ret_moved, struct err *err);
 
 /* Checks for a work tree that has the branch checked out: it would fall behind
  * the branch, and its owner's next commit would undo ours. `why` says where it

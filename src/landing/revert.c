@@ -129,7 +129,7 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     text_addf(&message, "pointsman: roll back by %s", start->id);
     struct git_pipe mover;
     if (!ref_move_begin(&reverting->git, text_string(&message), &mover, err) ||
-        !ref_move(&reverting->git, &mover, reverting->work.parent,
+        !ref_move(&reverting->git, &mover, reverting->work.parent, false,
                   start->branch, reverting->tip, reverting->at, &moved, err))
         return false;
     *ret_lost = moved == REF_LOST;

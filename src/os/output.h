@@ -36,7 +36,8 @@ void output_close(struct output *output); /* flushes; NULL is fine */
  * ret_place at once; the bytes are written by output_flush. */
 bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
-/* Call it when the guard has written the whole file of an attempt. */
+/* Call it when the guard has written the whole file of an attempt, or something
+ * else on the file system has to be synced with the next outputs. */
 void output_filed(struct output *output);
 /* The files to sync before the results are committed (store_sync_first). */
 struct output_sync {

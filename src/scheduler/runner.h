@@ -137,8 +137,9 @@ struct runner {
     /* All starts of this turn have been passed. */
     void (*flush)(void *ctx);
     /* Writes the outputs of the ends reported so far. Returns what must be
-     * synced before these are committed. */
-    struct run_sync (*write_outputs)(void *ctx);
+     * synced before these are committed. `whole`: the file system of the base,
+     * in any case. */
+    struct run_sync (*write_outputs)(void *ctx, bool whole);
     /* The end is recorded: the proof that it ran (its lock) may be removed. */
     void (*release)(void *ctx, uint64_t handle);
 };

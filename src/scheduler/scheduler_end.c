@@ -321,6 +321,20 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     plan->op = plan_move(scheduler, attempt->tracked, &verdict);
 }
 
+/* A landing leaves it to us to sync the branch, together with its output. */
+static bool moved_branch(const struct attempt *attempt) {
+    enum land_verdict said = attempt->said.verdict;
+    return job_has(&attempt->tracked->job, JOB_LANDS) && !attempt->checks &&
+           (attempt->landed || said == LAND_DONE || said == LAND_ALREADY);
+}
+
+static bool any_moved_branch(const struct scheduler *scheduler) {
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link)
+        if (moved_branch(LIST_OF(link, struct attempt, link)))
+            return true;
+    return false;
+}
+
 void scheduler_plan_ends(struct scheduler *scheduler) {
     bool any = false, outputs_lost = false;
     LIST_EACH (&scheduler->ended, link) {
@@ -331,8 +345,8 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
             continue;
         }
         if (!any) {
-            struct run_sync sync =
-                scheduler->runner.write_outputs(scheduler->runner.ctx);
+            struct run_sync sync = scheduler->runner.write_outputs(
+                scheduler->runner.ctx, any_moved_branch(scheduler));
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
             outputs_lost = sync.lost;

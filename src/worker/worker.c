@@ -498,10 +498,12 @@ static void runner_flush(void *ctx) {
     guard_flush(worker->guard);
 }
 
-static struct run_sync runner_write_outputs(void *ctx) {
+static struct run_sync runner_write_outputs(void *ctx, bool whole) {
     struct worker *worker = ctx;
     struct output_sync sync;
     struct err err;
+    if (whole)
+        output_filed(worker->options.output);
     bool ok = output_flush(worker->options.output, &sync, &err);
     if (!ok)
         log_error("outputs are lost: %s", err.text);

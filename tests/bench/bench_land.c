@@ -1,7 +1,7 @@
 /* The time to land change sets that are ready, without checks, compared with
  * git plumbing that does the same: a loop of hash-object, mktree, commit-tree
  * and update-ref with core.fsync=all. 200 sets of one small file are landed one
- * by one, and in groups of 20 that land with one move of the branch. A set of
+ * by one (land-max = 1), and 20 with one move of the branch. A set of
  * 20,000 files is compared with hash-object, update-index and write-tree of
  * git's default settings. Ours and the peer alternate; each landing must end
  * with all commits. At last the intake of 1,000 sets of three files.
@@ -14,7 +14,7 @@
 #include "lib/text.h"
 #include "bench/figure.h"
 
-enum { SETS = 200, GROUP = 20, FILES = 20000, INTAKE = 1000, ROUNDS = 5 };
+enum { SETS = 200, TOGETHER = 20, FILES = 20000, INTAKE = 1000, ROUNDS = 5 };
 
 /* The functions of the shell scripts. */
 static const char story[] =
@@ -31,17 +31,16 @@ static const char story[] =
     "}\n"
     /* A name of its own for each file, so that no set waits for another. */
     "prepare() {\n"
-    "  mkdir single grouped large three tree\n"
+    "  mkdir single large three tree\n"
     "  git init -q --bare -b main start.git\n"
     "  git -C start.git update-ref refs/heads/main $(git -C start.git \\\n"
     "    commit-tree -m start $(printf '100644 blob %s\\tstart\\n' \\\n"
     "      $(echo start | git -C start.git hash-object -w --stdin) |\n"
     "      git -C start.git mktree))\n"
-    "  fresh\n"
+    "  fresh 1\n"
     "  for i in $(seq $sets); do\n"
     "    rm -rf d; mkdir d; echo $i >d/f$i\n"
     "    pack single C$i d\n"
-    "    pack grouped C$i d --group g$(((i - 1) / group)):$group\n"
     "  done\n"
     "  for i in $(seq $intake); do\n"
     "    rm -rf d; mkdir d; for k in a b c; do echo $i >d/$k$i; done\n"
@@ -53,18 +52,21 @@ static const char story[] =
     "  done\n"
     "  pack large C1 tree\n"
     "}\n"
-    "fresh() {\n"
+    "fresh() {\n" /* SETS that move together at most */
     "  rm -rf base project.git; cp -a start.git project.git\n"
     "  \"$program\" -q init --target main=project.git base\n"
+    "  mkdir -p base/conf.d\n"
+    "  printf '[target \"main\"]\\nland-max = %s\\n' $1 "
+    ">base/conf.d/land.conf\n"
     "}\n"
-    "ready() {\n" /* DIRECTORY */
-    "  fresh; \"$program\" -q change put $1/* >>log; idle prequeue; idle "
+    "ready() {\n" /* DIRECTORY SETS */
+    "  fresh $2; \"$program\" -q change put $1/* >>log; idle prequeue; idle "
     "queue; "
     "sync\n"
     "}\n"
-    "ready_single() { ready single; }\n"
-    "ready_grouped() { ready grouped; }\n"
-    "ready_large() { ready large; }\n"
+    "ready_single() { ready single 1; }\n"
+    "ready_together() { ready single $together; }\n"
+    "ready_large() { ready large 1; }\n"
     "land() { idle all; }\n"
     "has() {\n" /* COMMITS beyond the first */
     "  [ $(git -C $1 rev-list --count main) = $(($2 + 1)) ]\n"
@@ -102,7 +104,7 @@ static const char story[] =
     "      --add --index-info\n"
     "  GIT_INDEX_FILE=$PWD/write.index git -C loop.git write-tree >/dev/null\n"
     "}\n"
-    "ready_intake() { fresh; \"$program\" -q change put three/* >>log; sync; "
+    "ready_intake() { fresh 1; \"$program\" -q change put three/* >>log; sync; "
     "}\n"
     "intake() { idle prequeue; }\n"
     "has_intake() { [ $(ls base/prequeue | wc -l) = 0 ]; }\n";
@@ -111,8 +113,9 @@ static const char *program;
 
 static double run_us(const char *function) {
     CLEANUP(text_clear) struct text script = TEXT_INIT;
-    text_addf(&script, "program=%s sets=%d group=%d files=%d intake=%d\n%s%s\n",
-              program, SETS, GROUP, FILES, INTAKE, story, function);
+    text_addf(&script,
+              "program=%s sets=%d together=%d files=%d intake=%d\n%s%s\n",
+              program, SETS, TOGETHER, FILES, INTAKE, story, function);
     return bench_shell_us(text_string(&script), function);
 }
 
@@ -140,17 +143,17 @@ static void show(const char *what, double ours_us, const char *peer,
 }
 
 static void bench_sets(void) {
-    double single[ROUNDS], grouped[ROUNDS], loop[ROUNDS];
+    double single[ROUNDS], together[ROUNDS], loop[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
         single[i] = measured_us("ready_single", "land", "has_sets");
         loop[i] = measured_us("ready_loop", "loop", "has_loop");
-        grouped[i] = measured_us("ready_grouped", "land", "has_sets");
+        together[i] = measured_us("ready_together", "land", "has_sets");
     }
     double loop_us = bench_median(loop, ROUNDS);
     show(bench_text("landing %d sets of one file", SETS),
          bench_median(single, ROUNDS), "git plumbing", loop_us, SETS, 0.5);
-    show(bench_text("the same, %d in one move", GROUP),
-         bench_median(grouped, ROUNDS), "git plumbing", loop_us, SETS, 0.2);
+    show(bench_text("the same, %d in one move", TOGETHER),
+         bench_median(together, ROUNDS), "git plumbing", loop_us, SETS, 0.2);
 }
 
 static void bench_large(void) {

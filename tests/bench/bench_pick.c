@@ -44,7 +44,8 @@ static void machine_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct run_sync machine_settle(void *ctx) {
+static struct run_sync machine_settle(void *ctx, bool whole) {
+    (void)whole;
     (void)ctx;
     return (struct run_sync){.fd = -1};
 }

@@ -410,7 +410,7 @@ root_sets() {
     reload
     pointsman release G2
     pointsman wait G1 G2
-    ran_as G1 owner
+    ran_as G2 owner # the checks of a group are an attempt of its last set
     # Whoever names the owner wants that.
     sed -i 's/^user =.*/user = root/' base/pointsman.conf
     reload

@@ -275,7 +275,8 @@ static void on_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct run_sync on_write_outputs(void *ctx) {
+static struct run_sync on_write_outputs(void *ctx, bool whole) {
+    (void)whole;
     (void)ctx;
     return (struct run_sync){.fd = -1};
 }

@@ -248,6 +248,24 @@ static void on_the_train_the_train_decides_about_it(void **state) {
     failed("b", "dep-failed", "dependency a failed");
 }
 
+static void it_follows_what_superseded_a_dependency_before(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    runs("a");
+    move("a", STATE_FAILED);
+    dc("a2", "f ^a");
+    dc("b", "g <a");
+    settle();
+    runs("a2");
+    settle();
+    is("b", STATE_PENDING);
+    assert_string_equal(follows("b"), "<a2");
+    move("a2", STATE_FAILED);
+    settle();
+    failed("b", "dep-failed", "dependency a failed, and what superseded it");
+}
+
 static void a_held_one_fails_when_it_is_released(void **state) {
     (void)state;
     dc("a", "f");
@@ -401,6 +419,7 @@ int main(void) {
         STORY(an_executing_follower_does_too),
         STORY(a_pending_set_fails_with_its_dependency),
         STORY(on_the_train_the_train_decides_about_it),
+        STORY(it_follows_what_superseded_a_dependency_before),
         STORY(a_held_one_fails_when_it_is_released),
         STORY(a_held_one_still_fails_after_a_start),
         STORY(a_follower_that_only_shared_a_file_goes_on_alone),

@@ -31,7 +31,8 @@ static void runner_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct run_sync runner_write_outputs(void *ctx) {
+static struct run_sync runner_write_outputs(void *ctx, bool whole) {
+    (void)whole;
     (void)ctx;
     return (struct run_sync){.fd = -1};
 }

@@ -14,7 +14,8 @@ static struct wall now;
 static uint64_t handle;
 static struct run_sync answer; /* the result of the next write_outputs */
 static unsigned writes;
-static int ends[2]; /* a pipe, which cannot be synced */
+static bool is_whole; /* the file system of the base was asked for */
+static int ends[2];   /* a pipe, which cannot be synced */
 
 static void runner_start(void *ctx, const struct run_start *start) {
     (void)ctx;
@@ -30,7 +31,8 @@ static void runner_flush(void *ctx) {
 }
 
 /* Like the real function, it returns each descriptor only once. */
-static struct run_sync runner_write_outputs(void *ctx) {
+static struct run_sync runner_write_outputs(void *ctx, bool whole) {
+    is_whole = whole;
     struct run_sync given = answer;
     (void)ctx;
     answer = (struct run_sync){.fd = -1};
@@ -53,10 +55,14 @@ static void settle(void) {
 }
 
 static int setup(void **state) {
+    static const struct scheduler_target target = {
+        .name = {"main", 4}, .train = {.lanes = 1, .land_max = 64}};
     struct scheduler_options options = {.parts = SCHEDULER_STARTS,
                                         .slots = 1,
                                         .actor = SPAN("daemon:test"),
-                                        .worker = SPAN("local")};
+                                        .worker = SPAN("local"),
+                                        .targets = &target,
+                                        .target_count = 1};
     struct runner runner = {.start = runner_start,
                             .stop = runner_stop,
                             .flush = runner_flush,
@@ -166,8 +172,52 @@ static void an_output_that_was_synced_is_not_mentioned(void **state) {
     expect_detail("");
 }
 
+/* The landing left the sync of the branch to the scheduler, and it is asked for
+ * until it succeeds. */
+static void a_landing_is_recorded_when_its_branch_is_synced(void **state) {
+    (void)state;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_batch *batch = store_batch_new(store);
+    struct job job = {.id = SPAN("c1"),
+                      .kind = JOB_CHANGE,
+                      .job_class = CLASS_DC,
+                      .state = STATE_PENDING,
+                      .key = SPAN("4m"),
+                      .target = SPAN("main"),
+                      .actor = SPAN("uid:7")};
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    uint64_t command = handle;
+    settle();
+    assert_int_not_equal(handle, command);
+    struct run_end end = {
+        .handle = handle,
+        .started = now,
+        .ended = now,
+        .status = SPAN("done 0123456789012345678901234567890123456789")};
+    answer.fd = ends[1];
+    scheduler_ended(scheduler, &end);
+    settle();
+    assert_true(is_whole);
+    assert_true(store_job(store, 2, &arena, &job, NULL));
+    assert_int_equal(job.state, STATE_EXECUTING);
+    is_whole = false;
+    now = wall_add_ms(now, 2000);
+    settle();
+    assert_true(is_whole);
+    assert_true(store_job(store, 2, &arena, &job, NULL));
+    assert_int_equal(job.state, STATE_DONE);
+    handle = command;
+    end_it("");
+    assert_false(is_whole);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_landing_is_recorded_when_its_branch_is_synced, setup, teardown),
         cmocka_unit_test_setup_teardown(
             an_output_that_was_synced_is_not_mentioned, setup, teardown),
         cmocka_unit_test_setup_teardown(
