@@ -286,6 +286,28 @@ static void a_held_one_fails_when_it_is_released(void **state) {
     is("a2", STATE_PENDING);
 }
 
+static void it_may_follow_what_supersedes_its_dependency(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    move("a", STATE_FAILED);
+    dc("a2", "f ^a");
+    dc("b", "g <a");
+    settle();
+    runs("a2");
+    is("b", STATE_PENDING);
+    assert_string_equal(follows("b"), "<a2");
+    settle();
+    is("b", STATE_PENDING);
+    /* It stands behind the set that supersedes it, and fails with it. */
+    rides("b", true);
+    leaves("b");
+    is("b", STATE_PENDING);
+    move("a2", STATE_FAILED);
+    settle();
+    failed("b", "dep-failed", "dependency a failed, and what superseded it");
+}
+
 static void a_held_one_still_fails_after_a_start(void **state) {
     (void)state;
     dc("x", "f");
@@ -421,6 +443,7 @@ int main(void) {
         STORY(on_the_train_the_train_decides_about_it),
         STORY(it_follows_what_superseded_a_dependency_before),
         STORY(a_held_one_fails_when_it_is_released),
+        STORY(it_may_follow_what_supersedes_its_dependency),
         STORY(a_held_one_still_fails_after_a_start),
         STORY(a_follower_that_only_shared_a_file_goes_on_alone),
         STORY(an_urgent_follower_lends_its_rank),
