@@ -376,6 +376,12 @@ static void argv_clear(struct argv *argv) {
         text_clear(&argv->texts[i]);
 }
 
+/* Without them git reads the objects of the directory that it starts in. */
+static bool is_about_objects(const char *variable) {
+    return span_starts(span_of(variable), "GIT_OBJECT_DIRECTORY=") ||
+           span_starts(span_of(variable), "GIT_ALTERNATE_OBJECT_DIRECTORIES=");
+}
+
 static bool git_start(struct git *git, const char *const *args,
                       enum git_manner manner, int in, int out, pid_t *ret_pid,
                       struct err *err) {
@@ -386,10 +392,9 @@ static bool git_start(struct git *git, const char *const *args,
               git->work != NULL ? git->work : "");
     char *env[16];
     size_t n = 0;
-    while (git->envp[n] != NULL && n < COUNT(env) - 3) {
-        env[n] = git->envp[n];
-        n++;
-    }
+    for (size_t i = 0; git->envp[i] != NULL && n < COUNT(env) - 3; i++)
+        if (!(manner & GIT_ALONE) || !is_about_objects(git->envp[i]))
+            env[n++] = git->envp[i];
     CLEANUP(text_clear) struct text objects = TEXT_INIT;
     text_addf(&objects, "GIT_OBJECT_DIRECTORY=%s/objects", git->dir);
     if (manner & GIT_TREE)

@@ -82,6 +82,8 @@ enum git_manner {
                          */
     GIT_TREE = 1 << 3,  /* its work tree is WORK/tree, its index WORK/index */
     GIT_BLIND = 1 << 5, /* it needs no object that is held in memory */
+    GIT_ALONE = 1 << 6, /* it reads no objects but those of the repository, also
+                           if the repository is moved away meanwhile */
     GIT_RAW = 1 << 4    /* it reads no configuration or attributes of the
                            repository: files are written as they are stored.
                            Needs git_raw_prepare */

@@ -335,7 +335,8 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
 }
 
 /* When a commit that is still a separate file was added to the repository, or
- * to the objects apart; unknown for a packed one. */
+ * to the objects apart; unknown for a packed one. The repository may have been
+ * moved away. */
 static bool commit_arrival(const struct git *git, const char *oid,
                            struct wall *ret_at) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -346,8 +347,8 @@ static bool commit_arrival(const struct git *git, const char *oid,
         found = stat(text_string(&path), &st) == 0;
         text_reset(&path);
     }
-    text_addf(&path, "%s/objects/%.2s/%s", git->dir, oid, oid + 2);
-    if (!found && stat(text_string(&path), &st) != 0)
+    text_addf(&path, "objects/%.2s/%s", oid, oid + 2);
+    if (!found && fstatat(git->dir_fd, text_string(&path), &st, 0) != 0)
         return false;
     ret_at->ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
     return true;
@@ -396,25 +397,57 @@ static bool history_not_later(struct git *git, const char *start,
     return true;
 }
 
-/* Where the branch was according to its reflog, at the end of that second; "" =
- * there is no log, or the commit is gone. For a time before the first entry git
- * returns the value before that entry. */
-static bool reflog_at(struct git *git, const char *branch, struct wall when,
-                      char ret_oid[OID_BYTES], struct err *err) {
-    CLEANUP(text_clear) struct text name = TEXT_INIT;
+/* Asks git for a name in the repository itself; ret_oid "": there is none. */
+static bool name_look_up(struct git *git, const char *name,
+                         char ret_oid[OID_BYTES], int *ret_status,
+                         struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
-    int status = 0;
     ret_oid[0] = '\0';
-    text_addf(&name, "refs/heads/%s@{%lld +0000}^{commit}", branch,
-              (long long)wall_s(when));
-    if (!git_run(git,
-                 GIT_ARGS("rev-parse", "--verify", "-q", text_string(&name)),
-                 GIT_QUIET, SPAN(""), &out, &status, err))
+    if (!git_run(git, GIT_ARGS("rev-parse", "--verify", "-q", name),
+                 GIT_QUIET | GIT_ALONE | GIT_BLIND, SPAN(""), &out, ret_status,
+                 err))
         return false;
     struct span oid = span_trim(text_span(&out));
-    if (status == 0 && git_oid_is_valid(oid))
+    if (*ret_status == 0 && git_oid_is_valid(oid))
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
     return true;
+}
+
+/* True if the branch has no reflog. If it has one, the branch itself was away
+ * when git read it. */
+static bool reflog_is_absent(struct git *git, const char *branch,
+                             struct err *err) {
+    CLEANUP(text_clear) struct text ref = TEXT_INIT;
+    CLEANUP(text_clear) struct text none = TEXT_INIT;
+    int status = 0;
+    text_addf(&ref, "refs/heads/%s", branch);
+    return git_run(git, GIT_ARGS("reflog", "exists", text_string(&ref)),
+                   GIT_QUIET | GIT_ALONE | GIT_BLIND, SPAN(""), &none, &status,
+                   err) &&
+           (status != 0 ||
+            err_set(err, ERR_UNAVAILABLE,
+                    "the reflog of branch '%s' cannot be read in the "
+                    "repository '%s'",
+                    branch, git->dir));
+}
+
+/* Where the branch was according to its reflog, at the end of that second; "" =
+ * there is no log, it is empty, or the commit is gone. For a time before the
+ * first entry git returns the value before that entry. */
+static bool reflog_at(struct git *git, const char *branch, struct wall when,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    enum { EMPTY = 128 };
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    int status = 0;
+    text_addf(&name, "refs/heads/%s@{%lld +0000}", branch,
+              (long long)wall_s(when));
+    if (!name_look_up(git, text_string(&name), ret_oid, &status, err))
+        return false;
+    if (ret_oid[0] == '\0')
+        return status == EMPTY || reflog_is_absent(git, branch, err);
+    text_reset(&name);
+    text_addf(&name, "%s^{commit}", ret_oid);
+    return name_look_up(git, text_string(&name), ret_oid, &status, err);
 }
 
 bool history_tip_at(struct git *git, const char *branch, const char *tip,

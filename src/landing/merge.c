@@ -159,8 +159,7 @@ static bool blind_compare(struct merge *merge, struct trees *trees,
 static bool blind_then(struct merge *merge, struct trees *trees,
                        char ret_then[OID_BYTES], struct err *err) {
     const struct land_start *start = merge->start;
-    bool found = false;
-    char tree[OID_BYTES];
+    struct found_commit then = {0};
     ret_then[0] = '\0';
     /* The time in the set's name may be later than its admission. */
     const char *seen =
@@ -168,9 +167,10 @@ static bool blind_then(struct merge *merge, struct trees *trees,
     if (seen != NULL && strcmp(seen, "none") == 0)
         return true;
     if (seen != NULL &&
-        !git_commit_read(&trees->objects, seen, ret_then, tree, &found, err))
+        !set_base_commit_read(merge, trees, span_of(seen), &then, err))
         return false;
-    return found || merge->tip[0] == '\0' ||
+    memcpy(ret_then, then.oid, OID_BYTES);
+    return then.exists || merge->tip[0] == '\0' ||
            history_tip_at(merge->git, start->branch, merge->tip, start->since,
                           ret_then, err);
 }

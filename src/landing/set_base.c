@@ -9,12 +9,6 @@
 #include "os/fd.h"
 #include "landing/history.h"
 
-/* A commit that may be missing. */
-struct found_commit {
-    char oid[OID_BYTES], tree[OID_BYTES];
-    bool exists, on_branch;
-};
-
 static bool commit_read(struct trees *trees, struct span name,
                         struct found_commit *commit, struct err *err) {
     CLEANUP(text_clear) struct text rev = TEXT_INIT;
@@ -45,14 +39,22 @@ static bool commit_read_again(struct merge *merge, struct trees *trees,
                    oid, merge->start->branch);
 }
 
+bool set_base_commit_read(struct merge *merge, struct trees *trees,
+                          struct span name, struct found_commit *ret_commit,
+                          struct err *err) {
+    *ret_commit = (struct found_commit){0};
+    return commit_read(trees, name, ret_commit, err) &&
+           (ret_commit->exists || merge->tip[0] == '\0' ||
+            commit_read_again(merge, trees, name, ret_commit, err));
+}
+
 static bool commit_find(struct merge *merge, struct trees *trees,
                         struct span name, struct found_commit *ret_commit,
                         struct err *err) {
-    *ret_commit = (struct found_commit){0};
-    if (!commit_read(trees, name, ret_commit, err))
+    if (!set_base_commit_read(merge, trees, name, ret_commit, err))
         return false;
     if (!ret_commit->exists)
-        return commit_read_again(merge, trees, name, ret_commit, err);
+        return true;
     ret_commit->on_branch =
         merge->known != NULL &&
         map_get(&merge->known->commits, span_of(ret_commit->oid)) != NULL;

@@ -19,6 +19,20 @@ struct set_base {
     char tree[OID_BYTES];
 };
 
+/* A commit that may be missing. */
+struct found_commit {
+    char oid[OID_BYTES], tree[OID_BYTES];
+    bool exists;
+    bool on_branch; /* or an ancestor of merge->tip */
+};
+
+/* Reads the commit; if it is missing, all of the branch is read before that is
+ * believed. on_branch is not set unless the commit is missing. ERR_UNAVAILABLE:
+ * the repository cannot be read completely. */
+bool set_base_commit_read(struct merge *merge, struct trees *trees,
+                          struct span name, struct found_commit *ret_commit,
+                          struct err *err);
+
 /* Finds the base of merge->set, which has ##base or ##base-set. If the set has
  * no valid base, merge->result is MERGE_REFUSED, or MERGE_CONFLICT if the
  * branch was rewritten since the set was admitted; merge->why says what to do.

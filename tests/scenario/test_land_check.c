@@ -524,6 +524,56 @@ static void a_repository_that_moves_away_is_no_conflict(void **state) {
     assert_landed(&outcome);
 }
 
+/* Pushes a commit that changes f and has an old date: only the reflog shows
+ * that it is newer than the time that is returned. */
+static int64_t push_with_an_old_date(void) {
+    const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &first});
+    assert_landed(&outcome);
+    sh("cd clone; git pull -q origin main; echo other >f\n"
+       "GIT_COMMITTER_DATE='2001-01-01T00:00Z' git commit -q -a -m f\n"
+       "git push -q origin main:side; cd ../target.git\n"
+       "git repack -q -a -d; git prune-packed");
+    int64_t since_ns = clock_wall().ns;
+    sh("cd clone; export GIT_COMMITTER_DATE=\"$(($(date +%%s) + 3600)) +0000\""
+       "\ngit push -q origin main");
+    return since_ns;
+}
+
+static void a_branch_that_is_away_for_a_moment_has_a_reflog(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = push_with_an_old_date();
+    const char *before = tip();
+    const char *path = fake_git(
+        "rev-parse",
+        "case $* in *@{*) mv refs/heads/main $base/aside; \"$git\" \"$@\"; "
+        "s=$?; mv $base/aside refs/heads/main; exit $s ;; esac");
+    struct outcome outcome = land(
+        &(struct attempt){.set = &plain, .since_ns = since_ns, .path = path});
+    assert_starts(&outcome, "unavailable the reflog of branch 'main' cannot");
+    assert_unmoved(&outcome, before);
+    outcome = land(&(struct attempt){.set = &plain, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict f (f was changed by commit ");
+}
+
+static void without_the_commit_of_the_reflog_dates_decide(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &first});
+    assert_landed(&outcome);
+    const char *gone = tip();
+    int64_t since_ns = clock_wall().ns;
+    sh("cd clone; git fetch -q; echo n >n; git add n\n"
+       "export GIT_COMMITTER_DATE=\"$(($(date +%%s) + 3600)) +0000\"\n"
+       "git commit -q -m n; git push -q -f origin main; cd ../target.git\n"
+       "rm objects/$(echo %s | sed 's,^..,&/,')",
+       gone);
+    outcome = land(&(struct attempt){.set = &plain, .since_ns = since_ns});
+    assert_starts(&outcome, "done ");
+}
+
 static void a_repository_that_replaces_another_gets_no_commit(void **state) {
     (void)state;
     landing_begin();
@@ -757,6 +807,8 @@ int main(void) {
         cmocka_unit_test(hup_to_the_landing_alone_stops_both),
         cmocka_unit_test(a_repository_that_moves_away_leaves_nothing_behind),
         cmocka_unit_test(a_repository_that_moves_away_is_no_conflict),
+        cmocka_unit_test(a_branch_that_is_away_for_a_moment_has_a_reflog),
+        cmocka_unit_test(without_the_commit_of_the_reflog_dates_decide),
         cmocka_unit_test(a_repository_that_replaces_another_gets_no_commit),
         cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
         cmocka_unit_test(term_before_the_branch_moves_undoes_everything),
