@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/reason.h"
 #include "core/rollback.h"
 
 /* Rollbacks of rollbacks: more than anybody creates by hand. */
@@ -39,17 +40,43 @@ static bool look_at(struct builder *builder, uint64_t num,
 static int newest_first(const void *a, const void *b) {
     const struct rollback_effect *x = *(struct rollback_effect *const *)a,
                                  *y = *(struct rollback_effect *const *)b;
-    return (x->job.state_seq < y->job.state_seq) -
-           (x->job.state_seq > y->job.state_seq);
+    return (x->since < y->since) - (x->since > y->since);
 }
 
 static int oldest_first(const void *a, const void *b) {
     return newest_first(b, a);
 }
 
-static bool apply_all(struct builder *builder, struct rollback_effect **sets,
-                      size_t count, struct span by, bool in, unsigned depth,
-                      struct err *err);
+/* Sets effect->since to the event before `before` that last put the set in
+ * effect: it landed, or a rollback restored it. */
+static bool read_since(struct builder *builder, struct rollback_effect *effect,
+                       uint64_t before, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    effect->since = effect->job.state_seq;
+    if (!store_events(builder->store, effect->job.state_seq, effect->job.num, 0,
+                      &arena, &events, &count, err))
+        return false;
+    for (size_t i = 0; i < count && events[i].seq < before; i++)
+        if (events[i].kind == EVENT_ROLLED_BACK &&
+            span_is(events[i].reason, REASON_REINSTATED))
+            effect->since = events[i].seq;
+    return true;
+}
+
+static bool sort(struct builder *builder, struct rollback_effect **sets,
+                 size_t count, uint64_t before,
+                 int (*compare)(const void *, const void *), struct err *err) {
+    for (size_t i = 0; count > 1 && i < count; i++)
+        if (!read_since(builder, sets[i], before, err))
+            return false;
+    qsort(sets, count, sizeof(struct rollback_effect *), compare);
+    return true;
+}
+
+static bool apply_members(struct builder *builder, const struct job *rb,
+                          bool in, unsigned depth, struct err *err);
 
 /* The members that the rollback has rolled back. */
 static bool read_members(struct builder *builder, const struct job *rb,
@@ -76,32 +103,42 @@ static bool read_members(struct builder *builder, const struct job *rb,
     return true;
 }
 
+/* The rollbacks that rolled it back or restore it come after what they change:
+ * so they are newer, and a rollback of both begins with them, as on a branch,
+ * whose commit names them first. */
 static bool apply_one(struct builder *builder, struct rollback_effect *effect,
                       struct span by, bool in, unsigned depth,
                       struct err *err) {
-    struct rollback_effect **members = NULL;
-    size_t count = 0;
     /* Another rollback has rolled it back and is responsible for it. */
     if (!span_equal(effect->now, in ? by : SPAN("")))
         return true;
     effect->now = in ? SPAN("") : by;
+    if (job_has(&effect->job, JOB_ROLLS_BACK) && depth < DEPTH_MAX &&
+        !apply_members(builder, &effect->job, !in, depth + 1, err))
+        return false;
     effect->at = ++builder->effects->clock;
-    if (!job_has(&effect->job, JOB_ROLLS_BACK) || depth == DEPTH_MAX)
-        return true;
-    return read_members(builder, &effect->job, &members, &count, err) &&
-           apply_all(builder, members, count, effect->job.id, !in, depth + 1,
-                     err);
+    return true;
 }
 
 static bool apply_all(struct builder *builder, struct rollback_effect **sets,
                       size_t count, struct span by, bool in, unsigned depth,
                       struct err *err) {
-    qsort(sets, count, sizeof(struct rollback_effect *),
-          in ? oldest_first : newest_first);
     for (size_t i = 0; i < count; i++)
         if (!apply_one(builder, sets[i], by, in, depth, err))
             return false;
     return true;
+}
+
+/* They are turned in the order in which the rollback itself found them, or in
+ * the opposite order. */
+static bool apply_members(struct builder *builder, const struct job *rb,
+                          bool in, unsigned depth, struct err *err) {
+    struct rollback_effect **members = NULL;
+    size_t count = 0;
+    return read_members(builder, rb, &members, &count, err) &&
+           sort(builder, members, count, rb->state_seq,
+                in ? oldest_first : newest_first, err) &&
+           apply_all(builder, members, count, rb->id, in, depth, err);
 }
 
 static int compare_at(const void *a, const void *b) {
@@ -125,21 +162,40 @@ static void gather(struct rollback_effects *effects) {
           compare_at);
 }
 
+static bool look_at_all(struct builder *builder, const uint64_t *nums,
+                        size_t count, struct rollback_effect ***ret_sets,
+                        struct err *err) {
+    *ret_sets = arena_alloc(&builder->effects->arena,
+                            (count + 1) * sizeof(struct rollback_effect *));
+    for (size_t i = 0; i < count; i++)
+        if (!look_at(builder, nums[i], &(*ret_sets)[i], err))
+            return false;
+    return sort(builder, *ret_sets, count, UINT64_MAX, newest_first, err);
+}
+
 bool rollback_effects_make(struct store *store, struct span rb_id,
                            const uint64_t *nums, size_t count,
                            struct rollback_effects *ret_rollback_effects,
                            struct err *err) {
     struct builder builder = {store, ret_rollback_effects};
+    struct rollback_effect **sets;
     *ret_rollback_effects = (struct rollback_effects){0};
-    struct rollback_effect **sets =
-        arena_alloc(&ret_rollback_effects->arena,
-                    (count + 1) * sizeof(struct rollback_effect *));
-    for (size_t i = 0; i < count; i++)
-        if (!look_at(&builder, nums[i], &sets[i], err))
-            return false;
-    if (!apply_all(&builder, sets, count, rb_id, false, 0, err))
+    if (!look_at_all(&builder, nums, count, &sets, err) ||
+        !apply_all(&builder, sets, count, rb_id, false, 0, err))
         return false;
     gather(ret_rollback_effects);
+    return true;
+}
+
+bool rollback_effects_sort(struct store *store, uint64_t *nums, size_t count,
+                           struct err *err) {
+    CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
+    struct builder builder = {store, &effects};
+    struct rollback_effect **sets;
+    if (!look_at_all(&builder, nums, count, &sets, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        nums[i] = sets[i]->job.num;
     return true;
 }
 

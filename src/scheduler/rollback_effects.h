@@ -5,7 +5,9 @@
  *
  * The changes are made one after the other, as the reverting process makes them
  * on a branch: newest first when rolling back, oldest first when restoring. A
- * set that another rollback has rolled back already is left to that one. */
+ * set is as old as the event that last put it in effect: it landed, or a
+ * rollback restored it. A set that another rollback has rolled back already is
+ * left to that one. */
 #ifndef POINTSMAN_SCHEDULER_ROLLBACK_EFFECTS_H
 #define POINTSMAN_SCHEDULER_ROLLBACK_EFFECTS_H
 
@@ -18,7 +20,8 @@
 struct rollback_effect {
     struct job job;
     struct span was, now;
-    uint64_t at; /* grows with the time of its last change */
+    uint64_t at;    /* grows with the time of its last change */
+    uint64_t since; /* used to sort: the event that put it in effect */
 };
 
 struct rollback_effects {
@@ -38,6 +41,11 @@ bool rollback_effects_make(struct store *store, struct span rb_id,
                            struct rollback_effects *ret_rollback_effects,
                            struct err *err);
 void rollback_effects_clear(struct rollback_effects *effects);
+
+/* Sorts the numbers of sets that are done and in effect: the one that came into
+ * effect last is first. Errors: those of the store. */
+bool rollback_effects_sort(struct store *store, uint64_t *nums, size_t count,
+                           struct err *err);
 
 /* The effect on the set; NULL: none, it stays as it is. */
 const struct rollback_effect *

@@ -4,8 +4,6 @@
  * what is restored. */
 #include "scheduler/scheduler_members.h"
 
-#include <stdlib.h>
-
 #include "scheduler/rollback_effects.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_rollback.h"
@@ -21,24 +19,19 @@ static struct run_member member_of(const struct job *job, bool again) {
                                .again = again};
 }
 
-static int newest_first(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-    return (x->state_seq < y->state_seq) - (x->state_seq > y->state_seq);
-}
-
 /* For a branch: the members as they are. */
-static bool members_of_branch(struct scheduler *scheduler, const uint64_t *nums,
+static bool members_of_branch(struct scheduler *scheduler, uint64_t *nums,
                               size_t count, struct err *err) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
-    struct job *jobs =
-        arena_alloc(&rollback_run->arena, (count + 1) * sizeof(*jobs));
-    for (size_t i = 0; i < count; i++)
-        if (!store_job(scheduler->store, nums[i], &rollback_run->arena,
-                       &jobs[i], err))
+    if (!rollback_effects_sort(scheduler->store, nums, count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct job job;
+        if (!store_job(scheduler->store, nums[i], &rollback_run->arena, &job,
+                       err))
             return false;
-    qsort(jobs, count, sizeof(*jobs), newest_first);
-    for (size_t i = 0; i < count; i++)
-        rollback_run->reverts[i] = member_of(&jobs[i], false);
+        rollback_run->reverts[i] = member_of(&job, false);
+    }
     rollback_run->revert_count = count;
     return true;
 }
