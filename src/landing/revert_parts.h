@@ -25,8 +25,8 @@ struct revert_step {
     enum revert_result result;
     char of[OID_BYTES];     /* the commit to revert; "" = none */
     char commit[OID_BYTES]; /* the commit that reverts it; "" = none */
-    bool is_moot; /* an earlier step of this rollback has done the same */
-    struct span effects; /* of its lines, as the replay found; empty: all */
+    struct span effects; /* its lines, as the replay found them; empty: those of
+                            the commit, turned */
 };
 
 struct revert_steps {
@@ -79,10 +79,6 @@ bool revert_culprit_add(void *ctx, const struct history_commit *commit);
 void revert_culprits_say(const struct revert_culprits *culprits,
                          struct span path, struct text *why);
 
-/* Appends the lines Reverts-CS and Restores-CS of the commit that undoes
- * `commit` for this step. */
-void revert_effects(const struct revert_step *step,
-                    const struct history_commit *commit, struct text *out);
 /* ":MODE MODE OID OID STATUS": the entries before and after. */
 bool revert_entry_parse(struct span head, struct tree_entry *ret_before,
                         struct tree_entry *ret_after);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "landing/branch_sets.h"
 #include "landing/objects_apart.h"
 #include "landing/path_merge.h"
 #include "landing/revert_parts.h"
@@ -17,14 +18,6 @@ struct landed {
     long step;            /* the last one that reverts it */
 };
 
-/* A set that these commits name. */
-struct named {
-    bool is_known;
-    bool was_in, in;           /* in effect: before and after this rollback */
-    bool is_turned;            /* by this rollback, perhaps several times */
-    bool is_sought, is_landed; /* sought: its own commit is needed */
-};
-
 struct replay_change {
     const struct landed *by;
     struct tree_entry before, after;
@@ -35,49 +28,12 @@ struct replaying {
     struct replay *replay;
     struct landed **landed; /* newest first */
     size_t count, cap;
-    struct map by_oid, named;
-    size_t open; /* sets sought and steps whose commits were not met yet */
+    struct map by_oid;
+    struct branch_sets sets;
+    size_t open; /* steps whose commits were not met yet */
 };
 
 /* ---- the commits --------------------------------------------------------- */
-
-static struct named *named_get(struct replaying *replaying, struct span id) {
-    struct named *named = map_get(&replaying->named, id);
-    if (named != NULL)
-        return named;
-    named = arena_alloc(&replaying->replay->arena, sizeof *named);
-    *named = (struct named){0};
-    (void)map_put(&replaying->named, id, named);
-    return named;
-}
-
-static void named_note(struct named *named, bool in) {
-    if (!named->is_known)
-        named->in = in; /* the newest commit decides */
-    named->is_known = true;
-}
-
-/* A set whose state changed since needs to be replayed as well, from its own
- * commit on. */
-static void seek_named(struct replaying *replaying,
-                       const struct history_commit *commit) {
-    struct span rest = commit->trailers, id;
-    bool in;
-    while (history_effect(&rest, &in, &id)) {
-        struct named *named = named_get(replaying, id);
-        named_note(named, in);
-        replaying->open += !named->is_sought && !named->is_landed;
-        named->is_sought = true;
-    }
-}
-
-static void note_own(struct replaying *replaying,
-                     const struct history_commit *commit) {
-    struct named *named = named_get(replaying, commit->csid);
-    named_note(named, true);
-    replaying->open -= named->is_sought && !named->is_landed;
-    named->is_landed = true;
-}
 
 static struct landed *landed_add(struct replaying *replaying,
                                  const struct history_commit *commit) {
@@ -105,65 +61,65 @@ static struct landed *landed_add(struct replaying *replaying,
 static bool visit(void *ctx, const struct history_commit *commit) {
     struct replaying *replaying = ctx;
     const struct revert_steps *steps = replaying->reverting->steps;
-    struct landed *landed = landed_add(replaying, commit);
-    if (landed->by_rollback)
-        seek_named(replaying, commit);
-    if (commit->csid.len > 0)
-        note_own(replaying, commit);
-    for (size_t i = 0; i < steps->count; i++) {
-        if (strcmp(steps->p[i].of, commit->oid) != 0)
-            continue;
-        landed->step = (long)i;
-        replaying->open--;
-    }
-    return replaying->open > 0;
+    const struct landed *landed = landed_add(replaying, commit);
+    branch_sets_add(&replaying->sets, &landed->commit, landed->by_rollback);
+    for (size_t i = 0; i < steps->count; i++)
+        replaying->open -= strcmp(steps->p[i].of, commit->oid) == 0;
+    return replaying->open > 0 || replaying->sets.open > 0;
 }
 
-/* The lines of this step's commit. They end above a set that was already in the
- * state that the line would give it: another rollback is responsible for that
- * set, and for those below, unless an earlier step has turned it. */
-static void effects_make(struct replaying *replaying, struct revert_step *step,
-                         const struct landed *landed) {
-    CLEANUP(text_clear) struct text all = TEXT_INIT;
-    size_t kept = 0;
-    bool changes = false;
-    revert_effects(step, &landed->commit, &all);
-    struct span rest = text_span(&all), line, word;
-    while (span_cut(&rest, '\n', &line) && span_cut(&line, ':', &word)) {
-        struct named *named = named_get(replaying, span_trim(line));
-        bool in = span_is(word, "Restores-CS");
-        if (kept > 0 && named->was_in == in && !named->is_turned)
-            break;
-        changes = changes || named->in != in;
-        named->is_turned = named->is_turned || named->in != in;
-        named->in = in;
-        kept = all.len - rest.len;
-    }
-    step->effects = arena_span(&replaying->replay->arena,
-                               span_make(text_string(&all), kept));
-    step->is_moot = !changes;
-}
+/* ---- what the rollback does ---------------------------------------------- */
 
 static bool is_out(struct replaying *replaying, const struct landed *landed) {
     return landed->commit.csid.len > 0 &&
-           !named_get(replaying, landed->commit.csid)->in;
+           branch_sets_find(&replaying->sets, landed->commit.csid)->by.len > 0;
+}
+
+/* The steps as they will be. */
+struct stepping {
+    struct replaying *replaying;
+    const struct revert_member *member;
+    struct revert_steps made;
+};
+
+static void step_make(void *ctx, const struct branch_set *last,
+                      struct span lines) {
+    struct stepping *stepping = ctx;
+    struct replaying *replaying = stepping->replaying;
+    struct landed *landed = map_get(&replaying->by_oid, span_of(last->newest));
+    landed->step = (long)stepping->made.count;
+    revert_step_add(&stepping->made, stepping->member, REVERT_UNTRIED,
+                    last->newest)
+        ->effects = arena_span(&replaying->replay->arena, lines);
+}
+
+/* A commit for each way along which the rollback takes effect, in place of one
+ * for each commit of the members. */
+static void steps_make(struct replaying *replaying) {
+    struct revert_steps *steps = replaying->reverting->steps;
+    struct span rollback = span_of(replaying->reverting->start->id);
+    struct stepping stepping = {.replaying = replaying};
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct revert_step *step = &steps->p[i];
+        stepping.member = step->member;
+        if (step->of[0] != '\0')
+            branch_sets_roll_back(&replaying->sets, span_of(step->member->id),
+                                  rollback, step_make, &stepping);
+        else
+            revert_step_add(&stepping.made, step->member, step->result, "");
+    }
+    free(steps->p);
+    *steps = stepping.made;
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->p[i].of[0] != '\0')
+            replaying->replay->last_step = i;
 }
 
 /* Which sets are in effect: as the branch is, and after this rollback. */
 static void judge(struct replaying *replaying) {
-    const struct revert_steps *steps = replaying->reverting->steps;
-    size_t cursor = 0;
-    void *value;
     for (size_t i = 0; i < replaying->count; i++)
         replaying->landed[i]->was_out = is_out(replaying, replaying->landed[i]);
-    while (map_next(&replaying->named, &cursor, NULL, &value))
-        ((struct named *)value)->was_in = ((struct named *)value)->in;
-    for (size_t i = 0; i < steps->count; i++) {
-        const struct landed *landed =
-            map_get(&replaying->by_oid, span_of(steps->p[i].of));
-        if (landed != NULL)
-            effects_make(replaying, &steps->p[i], landed);
-    }
+    steps_make(replaying);
     for (size_t i = 0; i < replaying->count; i++)
         replaying->landed[i]->is_out = is_out(replaying, replaying->landed[i]);
 }
@@ -283,9 +239,10 @@ static void change_collect(struct replaying *replaying,
     if (path == NULL)
         return;
     const struct landed *by = difference->by;
-    if (by->step != NO_STEP &&
-        !replaying->reverting->steps->p[by->step].is_moot) {
-        path->last = (size_t)by->step;
+    if (by->step != NO_STEP) {
+        path->last = path->has_step && path->last > (size_t)by->step
+                         ? path->last
+                         : (size_t)by->step;
         path->has_step = true;
     }
     if (path->count == path->cap) {
@@ -427,8 +384,9 @@ static bool replay_all(struct replaying *replaying, struct err *err) {
     if (!history_walk_first_parent(&reverting->git, reverting->tip, visit,
                                    replaying, err))
         return false;
-    replaying->replay->is_possible = replaying->open == 0;
-    if (replaying->open > 0)
+    replaying->replay->is_possible =
+        replaying->open == 0 && replaying->sets.open == 0;
+    if (!replaying->replay->is_possible)
         return true;
     judge(replaying);
     if (!turned_each(replaying, path_collect, err))
@@ -443,16 +401,12 @@ bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
     const struct revert_steps *steps = reverting->steps;
     struct replaying replaying = {.reverting = reverting, .replay = ret_replay};
     revert_replay_clear(ret_replay);
-    for (size_t i = 0; i < steps->count; i++) {
-        if (steps->p[i].of[0] == '\0')
-            continue;
-        ret_replay->last_step = i;
-        replaying.open++;
-    }
+    for (size_t i = 0; i < steps->count; i++)
+        replaying.open += steps->p[i].of[0] != '\0';
     bool ok = replaying.open == 0 || replay_all(&replaying, err);
     free(replaying.landed);
     map_clear(&replaying.by_oid);
-    map_clear(&replaying.named);
+    branch_sets_clear(&replaying.sets);
     return ok;
 }
 

@@ -339,11 +339,13 @@ static void message_make(const struct reverting *reverting,
         text_addf(out, "\n%s\n", because);
 }
 
-/* The commit is the member's own: all its lines turn. Or a rollback's that
+/* The lines Reverts-CS and Restores-CS of the commit that undoes `commit`. The
+ * commit is the member's own: all its lines turn. Or a rollback's that
  * restored the member, and stays in force: what stands below the member does.
  */
-void revert_effects(const struct revert_step *step,
-                    const struct history_commit *commit, struct text *out) {
+static void effects_turn(const struct revert_step *step,
+                         const struct history_commit *commit,
+                         struct text *out) {
     struct span rest = commit->trailers, id;
     bool below = span_is(commit->csid, step->member->id), in;
     text_addf(out, "Reverts-CS: %s\n", step->member->id);
@@ -368,7 +370,7 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
     if (step->effects.len > 0)
         text_addspan(&more, step->effects);
     else
-        revert_effects(step, &bad->commit, &more);
+        effects_turn(step, &bad->commit, &more);
     struct commit_draft draft = {.tree = tree,
                                  .parent = reverting->at,
                                  .author = span_of(start->submitter),
@@ -422,10 +424,6 @@ bool revert_one(struct reverting *reverting, size_t i, struct err *err) {
         return false;
     bool same = strcmp(tree, reverting->at_tree) == 0;
     taken.left = taken.left || !same;
-    if (same && step->is_moot) {
-        step->result = REVERT_EMPTY;
-        return true;
-    }
     if (!taken.left)
         note_empty(reverting, step, &taken);
     if (!commit_make(reverting, step, &bad, taken.left, tree, err))

@@ -296,6 +296,42 @@ branch_restores_lines() {
 scenario 'log lines lost after a rollback are restored from the branch' \
     branch_restores_lines
 
+# ---- rollbacks that were restored --------------------------------------------
+
+# roll_back ID...: prints the id of the rollback, which is over
+roll_back() {
+    rb=$(pointsman -q rollback "$@")
+    within pointsman daemon all --until-idle
+    within pointsman wait "$rb"
+    echo "$rb"
+}
+
+# X landed before the rollback `second`, but has been restored since. So a
+# rollback of both begins with X, and `first`, which is in effect again after
+# it, has nothing to do with X any more.
+restored_set_is_newer() {
+    base_with_check
+    submit_set X DC f1 X
+    within pointsman daemon all --until-idle
+    roll_back X >first
+    roll_back "$(cat first)" >second
+    roll_back X >third
+    roll_back "$(cat third)" >fourth
+    same 'X is out of effect by' "$(rolled_back_by X)" ''
+    roll_back "$(cat second)" >fifth
+    same 'first is out of effect by' "$(rolled_back_by "$(cat first)")" ''
+    same 'X is out of effect by' "$(rolled_back_by X)" "$(cat fifth)"
+    roll_back "$(cat first)" >sixth
+    same 'X is out of effect by' "$(rolled_back_by X)" "$(cat fifth)"
+    ends 128 git -C project.git cat-file -e main:f1
+    roll_back "$(cat fifth)" >seventh
+    same 'X is out of effect by' "$(rolled_back_by X)" ''
+    git -C project.git cat-file -e main:f1
+    ends 0 pointsman fsck
+}
+scenario 'a set that was restored is newer than a rollback made in between' \
+    restored_set_is_newer
+
 # The server is killed while the rollback waits for a running member and has not
 # reverted anything.
 running_rollback_restored() {
