@@ -434,8 +434,66 @@ static void answer(struct scheduler *scheduler, struct target_train *target) {
     }
 }
 
+/* The dependency of one of the unit's sets that is `about`, the first set of a
+ * unit that ended, or else has ended like it. */
+static bool find_dependency(struct scheduler *scheduler,
+                            const struct target_unit *unit, uint64_t about,
+                            struct arena *arena, struct job *ret_dependency,
+                            uint64_t *ret_set) {
+    enum {
+        ENDED = STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED) |
+                STATE_BIT(STATE_ABANDONED)
+    };
+    for (size_t i = 0; i < 2 * unit->set_count; i++) {
+        bool any = i >= unit->set_count;
+        struct job_edge *edges;
+        size_t count;
+        *ret_set = unit->sets[i % unit->set_count];
+        if (!store_edges_from(scheduler->store, *ret_set, arena, &edges, &count,
+                              NULL))
+            return false;
+        for (size_t k = 0; k < count; k++) {
+            bool found;
+            if (edges[k].kind != EDGE_DEPENDENCY)
+                continue;
+            if (!store_lookup(scheduler->store, edges[k].to, arena,
+                              ret_dependency, &found, NULL))
+                return false;
+            if (found && (any ? (ENDED & STATE_BIT(ret_dependency->state)) != 0
+                              : ret_dependency->num == about))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* "C2: dependency C1 failed": of a group, C2 needs it, and the others fail with
+ * C2. */
+static void dependency_detail(struct scheduler *scheduler,
+                              const struct target_unit *unit,
+                              const struct job *about, struct arena *arena,
+                              struct text *out) {
+    struct job dependency, set;
+    uint64_t num;
+    bool found =
+        find_dependency(scheduler, unit, about->num, arena, &dependency, &num);
+    if (!found)
+        dependency = *about;
+    if (found && unit->set_count > 1 &&
+        store_job(scheduler->store, num, arena, &set, NULL)) {
+        text_addspan(out, set.id);
+        text_adds(out, ": ");
+    }
+    bool terminated =
+        dependency.state == STATE_TERMINATED || dependency.cancel_asked;
+    text_adds(out, "dependency ");
+    text_addspan(out, dependency.id);
+    text_adds(out, terminated ? " was terminated" : " failed");
+}
+
 /* What it followed, and how that ended. */
 static void end_detail(struct scheduler *scheduler,
+                       const struct target_unit *unit,
                        const struct train_effect *effect, struct text *out) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job about;
@@ -443,12 +501,10 @@ static void end_detail(struct scheduler *scheduler,
     if (effect->about == 0 || effect->detail.len > 0 ||
         !store_job(scheduler->store, effect->about, &arena, &about, NULL))
         return;
-    bool terminated = about.state == STATE_TERMINATED || about.cancel_asked;
     if (effect->kind == TRAIN_FAIL)
-        text_adds(out, "dependency ");
-    text_addspan(out, about.id);
-    if (effect->kind == TRAIN_FAIL)
-        text_adds(out, terminated ? " was terminated" : " failed");
+        dependency_detail(scheduler, unit, &about, &arena, out);
+    else
+        text_addspan(out, about.id);
 }
 
 static void propose_end(struct scheduler *scheduler,
@@ -469,7 +525,7 @@ static void propose_end(struct scheduler *scheduler,
     unit->departs =
         effect->kind == TRAIN_FAIL ? TRAIN_LEFT_ENDED : TRAIN_LEFT_ALIVE;
     CLEANUP(text_clear) struct text detail = TEXT_INIT;
-    end_detail(scheduler, effect, &detail);
+    end_detail(scheduler, unit, effect, &detail);
     char reason[JOB_REASON_BYTES];
     snprintf(reason, sizeof(reason), "%.*s", (int)effect->reason.len,
              effect->reason.p);

@@ -856,6 +856,9 @@ exit $v
         wrong = waits_rightly(self, jobs)
         if wrong:
             raise Broken(f"{wrong} wait for nothing")
+        for name in set(self.sets) - set(jobs):
+            if self.was_refused(name):
+                del self.sets[name]
         absent = set(self.sets) - set(jobs)
         if absent:
             raise Broken(f"{absent} were submitted and are not there")
@@ -880,6 +883,12 @@ exit $v
         if not gone and re.search(r"^warn +(target|registry|base)\b", out,
                                   re.M):
             raise Broken(f"doctor: {out}")
+
+    def was_refused(self, name):
+        """A rollback has given back the set that it supersedes, before the set
+        was taken from the drop directory."""
+        return any("bad-supersedes" in why.read_text() for why in
+                   (self.base / "reject").glob(f"{name}_*.why"))
 
     def judge_commands(self, jobs):
         for name, once in self.commands.items():

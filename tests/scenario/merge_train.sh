@@ -484,6 +484,27 @@ dependency_fails() {
 }
 scenario 'a set fails with the dependency that it follows' dependency_fails
 
+# a and a2 are one unit, and so are b and b2; b2 needs a2.
+dependency_of_a_member_fails() {
+    make_train 4
+    gate a a2
+    serve_begin
+    submit a DC bad '##group' 'one 2'
+    submit a2 DC a2 '##group' 'one 2'
+    submit b DC b '##group' 'two 2'
+    submit b2 DC b2 '##group' 'two 2' '##dependencies' a2
+    await '"id":"b2".*"reason":"joined"'
+    open_gate a a2
+    ends 1 within pointsman wait a a2 b b2
+    serve_end
+    same 'reason of b2' "$(reason_of b2)" dep-failed
+    pointsman why b2 | grep -F 'dependency a2 failed'
+    same 'reason of b' "$(reason_of b)" group-failed
+    pointsman why b | grep -F 'b2 of its group did not land: dep-failed'
+}
+scenario 'of a group, the set fails whose dependency failed, and the others with it' \
+    dependency_of_a_member_fails
+
 followed_is_held() {
     make_train 4
     gate a b
