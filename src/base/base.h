@@ -188,6 +188,8 @@ bool base_give_file(const struct base *base, int fd, struct err *err);
  * base_reload calls it. */
 void base_access_read(struct base *base);
 void base_access_clear(struct base *base);
+/* False, ERR_CONFIG: [access] has a name that this machine does not know. */
+bool base_access_check(const struct base *base, struct err *err);
 /* True if [access] gives anybody a role, known on this machine or not. */
 bool base_access_is_set(const struct base *base);
 /* Reports each reason why the shell account may not keep its persons apart, as a

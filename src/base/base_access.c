@@ -92,6 +92,14 @@ bool base_access_is_set(const struct base *base) {
     return base->access.grant_count > 0 || base->unknown.len > 0;
 }
 
+bool base_access_check(const struct base *base, struct err *err) {
+    return base->unknown.len == 0 ||
+           err_set(err, ERR_CONFIG,
+                   "[access] names '%.*s', which is no account or group on "
+                   "this machine and so has no role",
+                   (int)base->unknown.len, base->unknown.p);
+}
+
 struct access_actor base_actor(const struct base *base, uid_t uid) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct account account = {0};
