@@ -15,6 +15,7 @@
 #include "serve/daemon.h"
 #include "serve/tables.h"
 #include "maintenance/fsck.h"
+#include "maintenance/target_config.h"
 #include "landing/git.h"
 
 /* ---- init ---------------------------------------------------------------- */
@@ -33,16 +34,20 @@ static bool targets_given(struct call *call, struct base_init *init,
     return true;
 }
 
-/* Without this, a mistyped path would show only when the first set waits. */
-static void report_missing(const struct base_init *init) {
+/* Without this, a mistake would show only when the first set waits. */
+static void report_targets(struct call *call, const struct base_init *init) {
     for (size_t i = 0; i < init->target_count; i++) {
         const struct base_target *target = &init->targets[i];
-        CLEANUP(text_free_string) char *git = span_string(target->git);
+        struct span branch =
+            target->branch.len > 0 ? target->branch : SPAN("main");
+        const char *git = arena_string(&call->arena, target->git);
+        const char *why = target_config_obstacle(git, branch, &call->arena);
         if (!git_is_repository(git))
-            console_note(
-                "target '%.*s': no git repository '%s' yet; its change sets "
-                "wait until it exists",
-                (int)target->name.len, target->name.p, git);
+            why = arena_printf(&call->arena, "no git repository '%s' yet", git);
+        if (why != NULL)
+            console_note("target '%.*s' is unavailable, its change sets wait: "
+                         "%s",
+                         (int)target->name.len, target->name.p, why);
     }
 }
 
@@ -65,7 +70,7 @@ int cmd_init(struct call *call) {
                                                 : ".pointsman";
     if (!base_init(&init, &err))
         return console_error(&err);
-    report_missing(&init);
+    report_targets(call, &init);
     console_note("created base '%s'; try: pointsman run -- echo hello",
                  init.path);
     return console_finish(0);

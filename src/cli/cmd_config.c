@@ -8,6 +8,8 @@
 #include "http/http_server.h"
 #include "schedules/schedule_config.h"
 #include "changes/policies.h"
+#include "maintenance/target_config.h"
+#include "wire/words.h"
 
 /* ---- config -------------------------------------------------------------- */
 
@@ -70,31 +72,77 @@ static int config_list(struct call *call) {
 }
 
 /* Checks what the syntax alone does not: each schedule has a valid item and
- * zone and fires at all, the listen address is valid, and the accounts and
- * groups of persons and policies exist. */
-static int check_meaning(struct call *call) {
-    struct base *base = NULL;
-    struct err err = {0};
-
-    if (!open_base(call, &base, &err))
-        return console_error(&err);
+ * zone and fires at all, the listen address is valid, the accounts and groups
+ * that are named exist, and no two targets are one branch. */
+static bool check_meaning(struct call *call, const struct base *base,
+                          struct err *err) {
     struct span listen = base->config.serve.listen;
-    bool ok =
-        base_access_check(base, &err) && schedule_config_check(base, &err) &&
-        policies_check(&base->config, &err) &&
-        (listen.len == 0 || span_is(listen, "off") ||
-         http_server_address_check(arena_string(&call->arena, listen), &err));
-    base_close(base);
-    return ok ? 0 : console_error(&err);
+    return base_access_check(base, err) && schedule_config_check(base, err) &&
+           target_config_is_apart(&base->config, base->path, err) &&
+           target_config_has_users(&base->config, err) &&
+           policies_check(&base->config, err) &&
+           (listen.len == 0 || span_is(listen, "off") ||
+            http_server_address_check(arena_string(&call->arena, listen), err));
+}
+
+/* What is valid, but probably not meant. */
+static size_t warn_of_shell(struct base *base) {
+    struct config_entry entry;
+    size_t count = 0, cursor = 0;
+    struct span part;
+
+    while (config_next(&base->config, &cursor, &entry)) {
+        CLEANUP(text_clear) struct text line = TEXT_INIT;
+        if (!entry.is_command || !words_find_shell(entry.value, &part))
+            continue;
+        word_quote(entry.value, &line);
+        console_note("warning: %s:%u: no shell reads this line, so '%.*s' is "
+                     "an ordinary word; for a shell write %.*s = sh -c %s",
+                     entry.origin.file, entry.origin.line, (int)part.len,
+                     part.p, (int)entry.key.len, entry.key.p,
+                     text_string(&line));
+        count++;
+    }
+    return count;
+}
+
+static size_t warn_of_targets(struct call *call, const struct base *base) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < base->config.target_count; i++) {
+        const struct config_target *target = &base->config.targets[i];
+        if (target->git.len == 0)
+            continue;
+        const char *why = target_config_obstacle(
+            base_resolve(base->path, target->git, &call->arena), target->branch,
+            &call->arena);
+        if (why == NULL)
+            continue;
+        console_note("warning: target '%.*s' is unavailable, its change sets "
+                     "wait: %s",
+                     (int)target->name.len, target->name.p, why);
+        count++;
+    }
+    return count;
 }
 
 int cmd_config_check(struct call *call) {
     int status = config_list(call);
+    struct base *base = NULL;
+    struct err err = {0};
 
-    if (status == 0)
-        status = check_meaning(call);
-    if (status == 0)
-        console_note("configuration OK");
+    if (status != 0)
+        return status;
+    if (!open_base(call, &base, &err))
+        return console_error(&err);
+    if (check_meaning(call, base, &err)) {
+        size_t count = warn_of_shell(base) + warn_of_targets(call, base);
+        console_note(count == 0 ? "configuration OK"
+                                : "configuration OK, with warnings");
+    } else {
+        status = console_error(&err);
+    }
+    base_close(base);
     return status;
 }
 

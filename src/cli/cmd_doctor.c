@@ -18,6 +18,7 @@
 #include "changes/policy_config.h"
 #include "changes/signature.h"
 #include "maintenance/target_check.h"
+#include "maintenance/target_config.h"
 #include "schedules/schedule_row.h"
 
 /* `tag` is ok, warn, or off: an optional feature is missing. */
@@ -202,7 +203,7 @@ static const char *target_fault(struct call *call, const struct base *base,
     if (!target_outage(base, target->name, &call->arena, &is_out, &why, &err))
         return arena_printf(&call->arena, "%s", err.text);
     if (!is_out)
-        return NULL;
+        return target_config_obstacle(path, target->branch, &call->arena);
     return arena_printf(&call->arena, "unavailable, its change sets wait: %.*s",
                         (int)why.len, why.len > 0 ? why.p : "");
 }
@@ -328,6 +329,12 @@ static bool find_targets(struct call *call, struct base *base, bool as_json) {
                 fault == NULL ? "its newest commit is there with all its files"
                               : fault);
         well &= fault == NULL;
+    }
+    struct err err = {0};
+    if (!target_config_is_apart(config, base->path, &err) ||
+        !target_config_has_users(config, &err)) {
+        finding(as_json, "targets", false, "", err.text);
+        well = false;
     }
     return well;
 }

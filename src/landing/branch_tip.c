@@ -44,9 +44,9 @@ static void join(const char *dir, const char *path, struct text *out) {
     text_adds(out, path);
 }
 
-/* Finds where the branches are: the directory itself, its .git, or the target
- * of a file .git (a worktree, a submodule). */
-static bool refs_directory(const char *git, struct text *ret_dir) {
+/* The directory itself, its .git, or the target of a file .git (a worktree, a
+ * submodule). */
+bool branch_tip_directory(const char *git, struct text *ret_dir) {
     char line[LINE_BYTES];
     bool missing;
     text_adds(ret_dir, git);
@@ -60,7 +60,7 @@ static bool refs_directory(const char *git, struct text *ret_dir) {
     CLEANUP(text_free_string) char *own = mem_string(text_string(ret_dir));
     if (read_line(own, "commondir", line, &missing))
         join(own, line, ret_dir);
-    return !has(text_string(ret_dir), "reftable");
+    return true;
 }
 
 static bool take_oid(struct span oid, char ret_oid[OID_BYTES]) {
@@ -97,7 +97,7 @@ bool branch_tip_read(const char *git, struct span branch,
     bool missing;
     ret_oid[0] = '\0';
     text_addf(&name, "refs/heads/%.*s", (int)branch.len, branch.p);
-    if (!refs_directory(git, &dir))
+    if (!branch_tip_directory(git, &dir) || has(text_string(&dir), "reftable"))
         return false;
     if (read_line(text_string(&dir), text_string(&name), line, &missing))
         return take_oid(span_of(line), ret_oid);

@@ -1,5 +1,5 @@
-/* Reads the tip of a branch from the files of its repository without starting
- * git: for a process that never forks and needs the answer at once. */
+/* Finds and reads the tip of a branch from the files of its repository without
+ * starting git: for a process that never forks and needs the answer at once. */
 #ifndef POINTSMAN_LANDING_BRANCH_TIP_H
 #define POINTSMAN_LANDING_BRANCH_TIP_H
 
@@ -8,6 +8,9 @@
 #include "lib/text.h"
 #include "landing/git.h"
 
+/* Appends the directory where the branches are: that of the repository, also
+ * for one of its work trees. `git` as below. False: there is no repository. */
+bool branch_tip_directory(const char *git, struct text *ret_dir);
 /* `git`: a git directory, or a work tree with .git inside. ret_oid "": there is
  * no such branch. False: the files do not give an answer (no repository, a
  * symbolic ref, refs stored in another way); git itself may. */

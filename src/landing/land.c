@@ -85,15 +85,6 @@ static enum step stop_if_asked(struct landing *landing) {
                : finish(landing, LAND_STOPPED, "", SPAN(""));
 }
 
-static enum step refuse_checked_out(struct landing *landing, struct err *err) {
-    CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!ref_checked_out(landing->git, landing->start->branch, &why, err))
-        return STEP_FAILED;
-    return why.len == 0
-               ? STEP_GO_ON
-               : finish(landing, LAND_FAILED, "policy", text_span(&why));
-}
-
 /* "COMMIT", or for several sets "TIP ID:COMMIT ID=COMMIT"; "=" for sets that
  * were on the branch already. */
 static enum step finish_landed(struct landing *landing,
@@ -461,7 +452,7 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
                                          start->branch, &locked);
     enum step step = probe(landing, err);
     if (step == STEP_GO_ON)
-        step = refuse_checked_out(landing, err);
+        step = step_of(ref_is_free(landing->git, start->branch, err));
     if (step == STEP_GO_ON && !free_to_move) {
         *err = locked;
         step = STEP_FAILED;

@@ -13,6 +13,7 @@
 #include "landing/history.h"
 #include "landing/land_session.h"
 #include "landing/merge.h"
+#include "landing/ref_move.h"
 #include "landing/set_blobs.h"
 #include "landing/target_command.h"
 
@@ -193,7 +194,9 @@ static bool merge_all(struct candidate *candidate, struct err *err) {
     merge->git = &candidate->git;
     merge->start = start;
     merge->known = &candidate->session->known;
-    if (!merge_read_tip(merge, err) ||
+    /* Nothing is checked that could not land. */
+    if (!ref_is_free(&candidate->git, start->branch, err) ||
+        !merge_read_tip(merge, err) ||
         !branch_note_meet(start->branches, candidate->git.dir, start->branch,
                           merge->tip[0] != '\0', err) ||
         (start->onto != NULL && !sets_find(candidate, err))) {

@@ -511,8 +511,7 @@ static bool is_plainly_free(const struct git *git, const char *branch) {
            is_bare(git);
 }
 
-bool ref_checked_out(struct git *git, const char *branch, struct text *why,
-                     struct err *err) {
+bool ref_is_free(struct git *git, const char *branch, struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     CLEANUP(text_clear) struct text mine = TEXT_INIT;
     if (is_plainly_free(git, branch))
@@ -527,11 +526,10 @@ bool ref_checked_out(struct git *git, const char *branch, struct text *why,
             where = span_make(line.p + 9, line.len - 9);
         if (!span_equal(line, text_span(&mine)))
             continue;
-        text_addf(why,
-                  "branch '%s' is checked out in '%.*s'; use a bare "
-                  "repository",
-                  branch, (int)where.len, where.p);
-        return true;
+        return err_set(err, ERR_UNAVAILABLE,
+                       "branch '%s' is checked out in '%.*s'; run `git switch "
+                       "--detach` there, or use a bare repository",
+                       branch, (int)where.len, where.p);
     }
     return true;
 }

@@ -37,11 +37,10 @@ bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
               bool sync_later, const char *branch, const char *old,
               const char *to, enum ref_moved *ret_moved, struct err *err);
 
-/* Checks for a work tree that has the branch checked out: it would fall behind
- * the branch, and its owner's next commit would undo ours. `why` says where it
- * is, and stays empty if there is none. */
-bool ref_checked_out(struct git *git, const char *branch, struct text *why,
-                     struct err *err);
+/* True if no work tree has the branch checked out: it would fall behind the
+ * branch, and its owner's next commit would undo ours. ERR_UNAVAILABLE with the
+ * place and what to do; errors of git. */
+bool ref_is_free(struct git *git, const char *branch, struct err *err);
 
 /* Removes the locks that the note proves were left by a dead git of ours, and
  * prints what it did. */

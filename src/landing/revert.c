@@ -141,14 +141,6 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     return moved == REF_LOST || finish_done(reverting);
 }
 
-static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
-    CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!ref_checked_out(&reverting->git, reverting->start->branch, &why, err))
-        return false;
-    return why.len == 0 ||
-           revert_finish(reverting, LAND_FAILED, "rb-target", text_span(&why));
-}
-
 static bool try_all(struct reverting *reverting, struct err *err) {
     for (int i = 0; i < TRIES; i++) {
         bool lost = false;
@@ -176,7 +168,8 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
         start->preview ||
         ref_unlock_stale(&reverting->git, reverting->work.parent, start->branch,
                          &locked);
-    if (!probe(reverting, err) || !refuse_checked_out(reverting, err))
+    if (!probe(reverting, err) ||
+        !ref_is_free(&reverting->git, start->branch, err))
         return false;
     if (!free_to_move) {
         *err = locked;

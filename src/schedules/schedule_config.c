@@ -2,6 +2,7 @@
 
 #include "lib/json.h"
 #include "lib/log.h"
+#include "os/account.h"
 #include "os/clock.h"
 #include "schedules/schedule_rule.h"
 #include "schedules/schedule_row.h"
@@ -148,8 +149,16 @@ bool schedule_config_check(const struct base *base, struct err *err) {
          (schedule = schedule_config_at(&base->config, i)) != NULL; i++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct schedule_spec spec;
+        struct account account;
+        struct err why = {0};
         if (!schedule_config_read(schedule, base->path, &arena, &spec, err))
             return false;
+        if (schedule->user.len > 0 &&
+            !account_find(schedule->user, &arena, &account, &why))
+            return err_set(
+                err, ERR_CONFIG, "%s:%u: user of schedule '%.*s': %s",
+                schedule->user_origin.file, schedule->user_origin.line,
+                (int)schedule->name.len, schedule->name.p, why.text);
     }
     return true;
 }

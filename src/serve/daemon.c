@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "base/base.h"
 #include "http/http.h"
+#include "maintenance/target_config.h"
 #include "serve/roles.h"
 
 #define SERVER_LOCK "serve" /* of the process that answers on the socket */
@@ -174,6 +175,8 @@ static bool start(struct daemon *daemon, struct err *err) {
         .lost = on_lost,
         .ctx = daemon,
     };
+    if (!target_config_is_apart(&daemon->base->config, daemon->base->path, err))
+        return false;
     if (options->answers &&
         !base_take_role(daemon->base, SERVER_LOCK, &daemon->serve_lock, err))
         return false;

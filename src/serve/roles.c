@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/fifo.h"
 #include "os/output.h"
+#include "maintenance/target_config.h"
 #include "scheduler/train_json.h"
 #include "serve/roles_inner.h"
 #include "serve/scheduler_role.h"
@@ -365,8 +366,18 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
     return true;
 }
 
+/* The files may not be in force yet. */
+static bool check_files(const struct base *base, struct err *err) {
+    struct config fresh;
+    if (!base_read_files(base, &fresh, err))
+        return false;
+    bool ok = target_config_is_apart(&fresh, base->path, err);
+    config_clear(&fresh);
+    return ok;
+}
+
 bool roles_reload(struct roles *roles, struct err *err) {
-    if (!base_reload(roles->base, err))
+    if (!check_files(roles->base, err) || !base_reload(roles->base, err))
         return false;
     record_config(roles);
     if (roles->host.worker)

@@ -153,6 +153,7 @@ struct config_entry {
     struct span value; /* as written in a file */
     struct config_origin origin;
     const char *meaning;
+    bool is_command; /* the value is a command line (wire/words.h) */
 };
 bool config_next(struct config *config, size_t *cursor,
                  struct config_entry *ret_entry);

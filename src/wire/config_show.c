@@ -64,6 +64,7 @@ static bool item_entry(struct config *config,
         ret->value = config_value_format(&config->arena, key, item);
         ret->origin = *(const struct config_origin *)(at + key->origin_at);
         ret->meaning = key->meaning;
+        ret->is_command = key->kind == KIND_COMMAND;
         return true;
     }
     *left -= section->key_count;

@@ -106,6 +106,7 @@ static bool check_entry(struct config *config, const void *section,
                                           (int)check->name.len, check->name.p));
     ret_entry->value = check->command.text;
     ret_entry->origin = check->origin;
+    ret_entry->is_command = true;
     return true;
 }
 
@@ -166,10 +167,34 @@ static bool train_finish(const struct config_target *target, struct err *err) {
     return true;
 }
 
+bool config_target_refuse_twin(const struct config_spot *spot,
+                               const struct config_target *one,
+                               const struct config_target *other) {
+    return config_refuse(
+        spot,
+        "targets '%.*s' and '%.*s' are the same branch '%.*s' of one "
+        "repository, so each would land what the other one has not checked; "
+        "remove one of them",
+        (int)one->name.len, one->name.p, (int)other->name.len, other->name.p,
+        (int)one->branch.len, one->branch.p);
+}
+
+/* Each would land what the other one has not checked. */
+static bool check_branch(const struct config *config,
+                         const struct config_target *target, struct err *err) {
+    const struct config_target *other = config->targets;
+    struct config_spot spot =
+        config_spot_of(target->git_origin, target->origin, err);
+    for (; other != target; other++)
+        if (target->git.len > 0 && span_equal(other->git, target->git) &&
+            span_equal(other->branch, target->branch))
+            return config_target_refuse_twin(&spot, other, target);
+    return true;
+}
+
 static bool target_finish(const struct config *config, const void *section,
                           struct err *err) {
     const struct config_target *target = section;
-    (void)config;
     bool git = target->git.len, command = target->command.count;
     if (!git && !command)
         return refuse_target(target, target->origin, err,
@@ -185,7 +210,7 @@ static bool target_finish(const struct config *config, const void *section,
             if (target->checks[i].command.count)
                 return refuse_target(target, target->checks[i].origin, err,
                                      "can have checks only with 'git'");
-    return train_finish(target, err);
+    return check_branch(config, target, err) && train_finish(target, err);
 }
 
 static void target_clear(void *section) {

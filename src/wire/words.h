@@ -14,6 +14,11 @@
  * a backslash at the end, a NUL. */
 bool words_split(struct span line, struct arena *arena, char ***ret_words,
                  size_t *ret_count, struct err *err);
+/* True if a part of the line, a word or less, means something to a shell that
+ * words_split passes on as text: an operator such as && or >, a variable, a
+ * command substitution, or an assignment before the command. Quoted parts do
+ * not. *ret_part: the first one. The line is one that words_split accepts. */
+bool words_find_shell(struct span line, struct span *ret_part);
 /* Appends `word`, quoted if a shell needs it. */
 void word_quote(struct span word, struct text *out);
 

@@ -27,7 +27,7 @@ $ pointsman change submti x
 = 64
 $ pointsman -q init
 $ pointsman init --target main=nosuch.git other
-! target 'main': no git repository 'nosuch.git' yet; its change sets wait until it exists
+! target 'main' is unavailable, its change sets wait: no git repository 'nosuch.git' yet
 ! created base 'other'; try: pointsman run -- echo hello
 $ pointsman --base other doctor | grep '^warn .*target'
 | warn target         main: .../nosuch.git; no git repository: its change sets wait for one

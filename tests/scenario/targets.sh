@@ -135,6 +135,29 @@ scenario 'sets on a merge train wait for a branch that somebody has locked' \
 scenario 'sets wait for a repository whose HEAD somebody has locked' \
     locked HEAD.lock HEAD.lock
 
+# ---- checked out --------------------------------------------------------------
+
+# Nothing is checked either: it could not land.
+checked_out() {
+    make_base
+    printf '[target "main"]\ncheck.count = sh -c "echo >>%s/checked"\n' \
+        "$here" >base/conf.d/check.conf
+    git -C project.git worktree add -q "$here/work" main
+    serve_begin
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    inside() {
+        "$@"
+    }
+    assert_held "is checked out in '$here/work'"
+    [ ! -e checked ] || wrong 'a check has run'
+    git -C work switch -q --detach
+    assert_goes_on
+}
+scenario 'sets wait for a branch that is checked out' checked_out
+scenario 'sets on a merge train wait for a branch that is checked out' \
+    on_train checked_out
+
 # ---- a disk that fails --------------------------------------------------------
 
 # failing_disk WHO CALL...: each of these calls that write, of processes whose

@@ -220,13 +220,13 @@ static void a_set_lands_in_a_sha256_repository(void **state) {
     assert_string_equal(content("d/e/i"), "i");
 }
 
-static void a_checked_out_branch_is_refused(void **state) {
+static void a_checked_out_branch_is_unavailable(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome =
         land(&(struct attempt){.set = &plain, .git = "clone"});
-    assert_starts(&outcome, "failed policy branch 'main' is checked out");
-    assert_int_equal(outcome.exit_code, 101);
+    assert_starts(&outcome, "unavailable branch 'main' is checked out");
+    assert_int_equal(outcome.exit_code, 111);
     /* Another branch of the repository may move. */
     outcome = land(
         &(struct attempt){.set = &plain, .git = "clone", .branch = "other"});
@@ -235,7 +235,7 @@ static void a_checked_out_branch_is_refused(void **state) {
     const char *before = tip();
     sh("git -C target.git worktree add -q ../work main 2>/dev/null");
     outcome = land(&(struct attempt){.set = &plain});
-    assert_starts(&outcome, "failed policy ");
+    assert_starts(&outcome, "unavailable branch 'main' is checked out");
     assert_unmoved(&outcome, before);
 }
 
@@ -392,7 +392,7 @@ int main(void) {
         cmocka_unit_test(a_set_that_changes_nothing_is_still_a_commit),
         cmocka_unit_test(the_first_set_creates_the_branch),
         cmocka_unit_test(a_set_lands_in_a_sha256_repository),
-        cmocka_unit_test(a_checked_out_branch_is_refused),
+        cmocka_unit_test(a_checked_out_branch_is_unavailable),
         cmocka_unit_test(a_missing_repository_is_unavailable),
         cmocka_unit_test(a_missing_branch_is_unavailable),
         cmocka_unit_test(a_read_only_repository_is_unavailable),

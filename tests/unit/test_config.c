@@ -31,6 +31,44 @@ static void assert_refused(const char *text, const char *sentence) {
     assert_string_equal(err.text, sentence);
 }
 
+static void what_only_a_shell_understands_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *part; /* NULL: nothing */
+    } cases[] = {
+        {"make && make test", "&&"},
+        {"make || true", "||"},
+        {"make; make test", "make;"},
+        {"make ; make test", ";"},
+        {"server& client", "server&"},
+        {"make | tee log", "|"},
+        {"make >log", ">log"},
+        {"make 2>&1", "2>&1"},
+        {"cat <in", "<in"},
+        {"echo $HOME", "$HOME"},
+        {"echo \"a ${HOME}\"", "\"a ${HOME}\""},
+        {"echo `date`", "`date`"},
+        {"test \"$(ls)\"", "\"$(ls)\""},
+        {"CC=clang make", "CC=clang"},
+        {"make CC=clang", NULL},
+        {"sh -c 'make && make $X; `x` >y'", NULL},
+        {"echo \"&&\" '>' \\; \\$X \"\\$X\"", NULL},
+        {"curl http://x/?a=1&b=2", NULL},
+        {"expr 1 + 2 '' \"\"", NULL},
+        {"price 3$ $ $1", NULL},
+        {"", NULL},
+        {"  \t", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct span part;
+        bool found = words_find_shell(span_of(cases[i].line), &part);
+        if (found != (cases[i].part != NULL) ||
+            (found && !span_is(part, cases[i].part)))
+            fail_msg("'%s': %s", cases[i].line,
+                     found ? "another part" : "not found");
+    }
+}
+
 static void quotes_group_words(void **state) {
     (void)state;
     static const struct {
@@ -409,6 +447,21 @@ static void a_written_target_is_read_back(void **state) {
     assert_int_equal(again.targets[0].checks[0].command.count, 3);
 }
 
+static void two_targets_are_two_branches(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[target \"m\"]\ngit = a.git\n"
+                         "[target \"n\"]\ngit = a.git\nbranch = n\n"
+                         "[target \"c\"]\ncommand = true\n"
+                         "[target \"d\"]\ncommand = true\n");
+    assert_refused("[target \"m\"]\ngit = a.git\n"
+                   "[target \"n\"]\nbranch = main\ngit = a.git\n",
+                   "pointsman.conf:5: targets 'm' and 'n' are the same branch "
+                   "'main' of one repository, so each would land what the "
+                   "other one has not checked; remove one of them");
+}
+
 static void a_merge_train_is_configured_by_its_target(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
@@ -418,7 +471,7 @@ static void a_merge_train_is_configured_by_its_target(void **state) {
                          "remember = tree\nvolatile = net\n"
                          "environment = cc --version\n"
                          "interrupt = EM, BF\nland-max = 8\n"
-                         "[target \"n\"]\ngit = a.git\nfollow = no\n");
+                         "[target \"n\"]\ngit = n.git\nfollow = no\n");
     const struct config_target *target = &config.targets[0];
     assert_int_equal(target->remember, 2);
     assert_int_equal(target->follow, 1);
@@ -556,6 +609,7 @@ int main(void) {
         cmocka_unit_test(schedules_are_named_sections),
         cmocka_unit_test(a_schedule_needs_a_name_that_can_start_a_job_id),
         cmocka_unit_test(quotes_group_words),
+        cmocka_unit_test(what_only_a_shell_understands_is_found),
         cmocka_unit_test(open_quotes_are_refused),
         cmocka_unit_test(defaults_are_as_documented),
         cmocka_unit_test(the_later_file_and_the_later_key_win),
@@ -567,6 +621,7 @@ int main(void) {
         cmocka_unit_test(a_name_belongs_to_one_person),
         cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
         cmocka_unit_test(a_written_target_is_read_back),
+        cmocka_unit_test(two_targets_are_two_branches),
         cmocka_unit_test(a_merge_train_is_configured_by_its_target),
         cmocka_unit_test(contradictions_about_merge_trains_are_refused),
         cmocka_unit_test(a_key_can_be_set_by_name),

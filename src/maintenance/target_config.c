@@ -1,0 +1,87 @@
+#include "maintenance/target_config.h"
+
+#include <sys/stat.h>
+
+#include "os/account.h"
+#include "landing/branch_tip.h"
+#include "landing/git.h"
+#include "landing/ref_move.h"
+#include "wire/config_section.h"
+
+/* ---- one branch, two targets --------------------------------------------- */
+
+/* The directory with the branches. False: there is no repository now. */
+static bool find_branches(const char *path, struct stat *ret_st) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    return branch_tip_directory(path, &dir) &&
+           stat(text_string(&dir), ret_st) == 0;
+}
+
+static bool is_same_branch(const char *base_path,
+                           const struct config_target *one,
+                           const struct config_target *other) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct stat st, other_st;
+    if (one->git.len == 0 || other->git.len == 0 ||
+        !span_equal(one->branch, other->branch))
+        return false;
+    const char *path = base_resolve(base_path, one->git, &arena);
+    const char *other_path = base_resolve(base_path, other->git, &arena);
+    return find_branches(path, &st) && find_branches(other_path, &other_st) &&
+           st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
+}
+
+static bool is_alone(const struct config *config, const char *base_path,
+                     size_t at, struct err *err) {
+    const struct config_target *target = &config->targets[at];
+    struct config_spot spot =
+        config_spot_of(target->git_origin, target->origin, err);
+    for (size_t i = 0; i < at; i++) {
+        const struct config_target *other = &config->targets[i];
+        if (is_same_branch(base_path, other, target))
+            return config_target_refuse_twin(&spot, other, target);
+    }
+    return true;
+}
+
+bool target_config_is_apart(const struct config *config, const char *base_path,
+                            struct err *err) {
+    for (size_t i = 0; i < config->target_count; i++)
+        if (!is_alone(config, base_path, i, err))
+            return false;
+    return true;
+}
+
+/* ---- accounts ------------------------------------------------------------ */
+
+bool target_config_has_users(const struct config *config, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    for (size_t i = 0; i < config->target_count; i++) {
+        const struct config_target *target = &config->targets[i];
+        struct config_spot spot =
+            config_spot_of(target->user_origin, target->origin, err);
+        struct account account;
+        struct err why = {0};
+        if (target->user.len > 0 &&
+            !account_find(target->user, &arena, &account, &why))
+            return config_refuse(&spot, "user of target '%.*s': %s",
+                                 (int)target->name.len, target->name.p,
+                                 why.text);
+    }
+    return true;
+}
+
+/* ---- the branch ---------------------------------------------------------- */
+
+const char *target_config_obstacle(const char *path, struct span branch,
+                                   struct arena *arena) {
+    struct err err = {0};
+    struct git git;
+    if (!git_is_repository(path))
+        return NULL;
+    if (!git_open(path, NULL, NULL, &git, &err))
+        return arena_string(arena, span_of(err.text));
+    bool is_free = ref_is_free(&git, arena_string(arena, branch), &err);
+    git_close(&git);
+    return is_free ? NULL : arena_string(arena, span_of(err.text));
+}

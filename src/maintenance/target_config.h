@@ -1,0 +1,26 @@
+/* What the syntax of the configuration does not show of its targets: whether two
+ * of them are one branch, whether their accounts exist, and whether sets can
+ * land there. */
+#ifndef POINTSMAN_MAINTENANCE_TARGET_CONFIG_H
+#define POINTSMAN_MAINTENANCE_TARGET_CONFIG_H
+
+#include <stdbool.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "base/base.h"
+
+/* False, ERR_CONFIG: two targets are the same branch of the same repository, by
+ * whatever paths; the same path has been refused by config_finish. A repository
+ * that is not there now cannot be compared. */
+bool target_config_is_apart(const struct config *config, const char *base_path,
+                            struct err *err);
+/* False, ERR_CONFIG: the `user` of a target is no account of this machine. */
+bool target_config_has_users(const struct config *config, struct err *err);
+/* A sentence in the arena if no set can land on the branch at present because a
+ * work tree has it checked out; NULL: nothing is known to be in the way. Starts
+ * git. `path`: of the repository. */
+const char *target_config_obstacle(const char *path, struct span branch,
+                                   struct arena *arena);
+
+#endif
