@@ -1,6 +1,7 @@
 #include "changes/policies.h"
 
 #include "os/account.h"
+#include "changes/approvers.h"
 #include "changes/policy_config.h"
 #include "changes/signers.h"
 
@@ -195,13 +196,14 @@ void policies_read(const struct base *base, struct arena *arena,
     struct err err = {0};
     *ret_policies = (struct policies){0};
     if (!read_all(&base->config, arena, ret_policies, &err) ||
-        !signers_read(base, arena, &ret_policies->keys,
-                      &ret_policies->key_count, &err))
+        !signers_read(base, arena, ret_policies, &err))
         ret_policies->fault = arena_string(arena, span_of(err.text));
 }
 
-bool policies_check(const struct config *config, struct err *err) {
+bool policies_check(const struct base *base, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct policies policies = {0};
-    return read_all(config, &arena, &policies, err);
+    return read_all(&base->config, &arena, &policies, err) &&
+           signers_read(base, &arena, &policies, err) &&
+           approvers_check(base, &policies, err);
 }

@@ -13,6 +13,7 @@ struct policies {
     size_t person_count;
     struct approval_person *keys; /* changes/signers.h */
     size_t key_count;
+    struct span signers;         /* the list itself */
     struct policy_group *groups; /* those that roles name */
     size_t group_count;
     /* Why no approval counts: it is unknown who is one person. NULL: none. */
@@ -22,9 +23,10 @@ struct policies {
 /* Lives in the arena. */
 void policies_read(const struct base *base, struct arena *arena,
                    struct policies *ret_policies);
-/* False: an account or a group does not exist, or one account belongs to two
- * persons. ERR_CONFIG, "FILE:LINE: ...". */
-bool policies_check(const struct config *config, struct err *err);
+/* False: an account or a group does not exist, one account belongs to two
+ * persons, or a policy can never be met (ERR_CONFIG, "FILE:LINE: ..."); or the
+ * list of allowed signers cannot be read. */
+bool policies_check(const struct base *base, struct err *err);
 /* Sets the groups of the account that gave the approval. */
 void policies_set_groups(const struct policies *policies,
                          struct approval_given *given, struct arena *arena);

@@ -35,19 +35,30 @@ static struct span unquoted(struct span word) {
                : word;
 }
 
+static bool has_authority(struct span options) {
+    static const char word[] = "cert-authority";
+    return memmem(options.p, options.len, word, sizeof(word) - 1) != NULL;
+}
+
 /* "PRINCIPALS [OPTIONS] TYPE KEY [COMMENT]". A key begins with the length of
- * the name of its type, three of whose four bytes are 0. */
+ * the name of its type, three of whose four bytes are 0. The key of a
+ * certificate authority is not that of a signer: ret_key is "" then. */
 static bool parse_line(struct span line, struct span *ret_principals,
                        char ret_key[SUM_SSH_KEY_BYTES]) {
     struct span word;
+    bool by_authority = false;
     *ret_principals = unquoted(next_word(&line));
     if (ret_principals->len == 0 || ret_principals->p[0] == '#')
         return false;
-    while ((word = next_word(&line)).len > 0)
-        if (span_starts(word, "cert-authority"))
-            return false;
-        else if (span_starts(word, "AAAA"))
-            return sum_ssh_key(word, ret_key);
+    while ((word = next_word(&line)).len > 0) {
+        if (span_starts(word, "AAAA")) {
+            bool ok = sum_ssh_key(word, ret_key);
+            if (by_authority)
+                ret_key[0] = '\0';
+            return ok;
+        }
+        by_authority |= has_authority(word);
+    }
     return false;
 }
 
@@ -85,21 +96,19 @@ names_of(const struct base *base, struct span principals, struct arena *arena) {
 
 /* ---- the list ------------------------------------------------------------ */
 
-/* Copied, because the names live longer than the text. */
-static void read_lines(const struct base *base, struct span text,
-                       struct arena *arena, struct approval_person **ret_keys,
-                       size_t *ret_count) {
-    struct span line, rest = text;
+static void read_lines(const struct base *base, struct arena *arena,
+                       struct policies *policies) {
+    struct span line, rest = policies->signers;
     size_t most = 1;
-    for (size_t i = 0; i < text.len; i++)
-        most += text.p[i] == '\n';
-    *ret_keys = arena_alloc(arena, most * sizeof(**ret_keys));
+    for (size_t i = 0; i < rest.len; i++)
+        most += rest.p[i] == '\n';
+    policies->keys = arena_alloc(arena, most * sizeof(*policies->keys));
     while (span_cut(&rest, '\n', &line)) {
         struct span principals;
         char key[SUM_SSH_KEY_BYTES];
-        if (!parse_line(line, &principals, key))
+        if (!parse_line(line, &principals, key) || key[0] == '\0')
             continue;
-        (*ret_keys)[(*ret_count)++] = (struct approval_person){
+        policies->keys[policies->key_count++] = (struct approval_person){
             .name = arena_span(arena, span_of(key)),
             .names = names_of(base, principals, arena),
         };
@@ -107,19 +116,50 @@ static void read_lines(const struct base *base, struct span text,
 }
 
 bool signers_read(const struct base *base, struct arena *arena,
-                  struct approval_person **ret_keys, size_t *ret_count,
-                  struct err *err) {
+                  struct policies *policies, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     const char *path =
         base_resolve(base->path, base->config.queue.allowed_signers, arena);
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    *ret_keys = NULL;
-    *ret_count = 0;
     if (fd < 0)
         return errno == ENOENT ||
                err_errno(err, errno, "cannot read '%s'", path);
     if (!dir_read_file(fd, LIST_BYTES, &text, err))
         return err_wrap(err, "cannot read '%s'", path);
-    read_lines(base, text_span(&text), arena, ret_keys, ret_count);
+    policies->signers = arena_span(arena, text_span(&text));
+    read_lines(base, arena, policies);
     return true;
+}
+
+/* As ssh-keygen reads a list of principals: one that is excluded is not in it.
+ */
+static bool is_principal(struct span principals, struct span name) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span part;
+    bool is_listed = name.len == 0;
+    while (name.len > 0 && span_cut(&principals, ',', &part)) {
+        bool excluded = span_starts(part, "!");
+        if (excluded)
+            part = span_make(part.p + 1, part.len - 1);
+        if (!approval_name_matches(as_pattern(part, &arena), name))
+            continue;
+        if (excluded)
+            return false;
+        is_listed = true;
+    }
+    return is_listed;
+}
+
+bool signers_allow(const struct policies *policies, struct span name,
+                   struct span key) {
+    struct span line, rest = policies->signers;
+    while (span_cut(&rest, '\n', &line)) {
+        struct span principals;
+        char listed[SUM_SSH_KEY_BYTES];
+        if (parse_line(line, &principals, listed) &&
+            (listed[0] == '\0' || key.len == 0 || span_is(key, listed)) &&
+            is_principal(principals, name))
+            return true;
+    }
+    return false;
 }

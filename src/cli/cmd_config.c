@@ -80,7 +80,7 @@ static bool check_meaning(struct call *call, const struct base *base,
     return base_access_check(base, err) && schedule_config_check(base, err) &&
            target_config_is_apart(&base->config, base->path, err) &&
            target_config_has_users(&base->config, err) &&
-           policies_check(&base->config, err) &&
+           policies_check(base, err) &&
            (listen.len == 0 || span_is(listen, "off") ||
             http_server_address_check(arena_string(&call->arena, listen), err));
 }

@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "landing/git.h"
 #include "schedules/schedule_rule.h"
+#include "changes/policies.h"
 #include "changes/policy_config.h"
 #include "changes/signature.h"
 #include "maintenance/target_check.h"
@@ -141,6 +142,18 @@ static bool find_signatures(struct call *call, const struct base *base,
                 : "the allowed signers file cannot be read: no signature "
                   "is accepted");
     return safe && readable;
+}
+
+/* Only if there are policies or persons. */
+static bool find_policies(const struct base *base, bool as_json) {
+    struct err err = {0};
+    bool well = policies_check(base, &err);
+    if (policy_config_at(&base->config, 0) != NULL || !well)
+        finding(as_json, "approval", well, "",
+                well ? "the policies can be met, and their accounts and groups "
+                       "exist"
+                     : err.text);
+    return well;
 }
 
 /* Returns what is wrong with a schedule, or NULL. */
@@ -393,6 +406,7 @@ int cmd_doctor(struct call *call) {
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);
+    well &= find_policies(base, json);
     well &= find_signatures(call, base, json);
     well &= find_targets(call, base, json);
     base_close(base);

@@ -103,11 +103,14 @@ static bool is_given_by(const struct approval_person *person,
            has_name(person, given->key);
 }
 
+bool approval_name_matches(struct span pattern, struct span name) {
+    return is_same(pattern, name) || path_matches(pattern, name);
+}
+
 /* The key may sign under this name. */
 static bool may_sign_as(const struct approval_person *key, struct span name) {
     for (size_t i = 0; i < key->names.count && name.len > 0; i++)
-        if (is_same(key->names.items[i], name) ||
-            path_matches(key->names.items[i], name))
+        if (approval_name_matches(key->names.items[i], name))
             return true;
     return false;
 }

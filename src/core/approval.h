@@ -109,6 +109,8 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
                                        const struct approval_subject *subject,
                                        const struct approval_given *given,
                                        size_t given_count, struct wall now);
+/* True if a name of a key (see struct approval_subject) stands for `name`. */
+bool approval_name_matches(struct span pattern, struct span name);
 /* True if the approval comes from the submitter or the author, under any name
  * of that person, or by a key that may sign under such a name. */
 bool approval_is_own(const struct approval_subject *subject,

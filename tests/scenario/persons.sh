@@ -114,6 +114,33 @@ author() {
 }
 scenario 'an author cannot approve a set that somebody else submitted' author
 
+# never_met NAME NAME WORDS: these two signers are less than two people
+never_met() {
+    with_persons 65533
+    signer one@example.org one
+    signer two@example.org one
+    printf '!bob@example.org,b*@example.org %s\n' \
+        "$(cut -d' ' -f1,2 eve.pub)" >>base/allowed_signers
+    cat >base/conf.d/two.conf <<END
+[approval "keys"]
+path = keys/**
+count = 2
+role = user:$1, user:$2
+END
+    ends 78 pointsman config check
+    says "policy 'keys' can never be met: it needs 2 people, but only 1" err
+    says "$3" err
+    ends 1 pointsman doctor
+    says "policy 'keys' can never be met" out
+    sed -i "s/user:$2/user:eve@example.org/" base/conf.d/two.conf
+    ends 0 pointsman config check
+}
+scenario 'a policy that two names of one key cannot meet is found' \
+    never_met one@example.org two@example.org 'belong to one person'
+scenario 'a policy that an excluded name cannot meet is found' \
+    never_met shared@example.org bob@example.org \
+    'user:bob@example.org has no key in the list of allowed signers'
+
 counts_once() {
     with_persons 65533
     held C1 two
