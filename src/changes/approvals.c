@@ -10,33 +10,37 @@
 #include "wire/meta.h"
 #include "wire/set_spec.h"
 
-/* Adds the policy that requires an operator's approval, if there is one. */
-static void policies_add(struct policies *policies, struct span by_operator) {
+static void policies_add(struct policies *policies, struct span name,
+                         struct span because) {
     static const struct span operators = {"operator", 8};
-    if (by_operator.len > 0)
-        policies->items[policies->count++] = (struct approval_policy){
-            .name = by_operator,
-            .classes = job_classes_with(JOB_ROLLS_BACK),
-            .roles = {&operators, 1},
-            .count = 1};
+    policies->items[policies->count++] =
+        (struct approval_policy){.name = name,
+                                 .classes = job_classes_with(JOB_ROLLS_BACK),
+                                 .roles = {&operators, 1},
+                                 .count = 1,
+                                 .because = because};
 }
 
-/* The part that an operator must approve (A3): a rollback, unless an operator
- * submitted it, and a limit above the configured one, whoever submitted it.
- * Empty: there is none. */
-static struct span operators_part(const struct base *base,
-                                  const struct job *job,
-                                  const struct meta *meta) {
+/* Adds the policy for what an operator must approve (A3): a rollback, unless an
+ * operator submitted it, and a limit above the configured one, whoever
+ * submitted it. */
+static void policies_add_own(struct policies *policies, const struct base *base,
+                             const struct job *job, const struct meta *meta) {
     if (!job_has(job, JOB_ROLLS_BACK))
-        return (struct span){0};
-    if (meta->rb_limit > (uint64_t)base->config.queue.rollback_max)
-        return SPAN("rb-limit");
+        return;
+    if (meta->rb_limit > (uint64_t)base->config.queue.rollback_max) {
+        policies_add(policies, SPAN("rb-limit"),
+                     SPAN("it asks for a limit above rollback-max"));
+        return;
+    }
     struct span person = access_actor_person_of(job->actor);
     bool is_operator =
         person.len > 0
             ? access_role_of_person(&base->access, person) >= ACCESS_OPERATOR
             : base_has_role(base, job->uid, ACCESS_OPERATOR);
-    return is_operator ? (struct span){0} : SPAN("rollback");
+    if (!is_operator)
+        policies_add(policies, SPAN("rollback"),
+                     SPAN("its submitter is no operator"));
 }
 
 /* The set's own metadata, which is part of the submission. */
@@ -182,7 +186,7 @@ void approvals_admit(const struct base *base, struct set_record *record,
     if (!meta_of(job, arena, &meta))
         return;
     policies_read(base, arena, &policies);
-    policies_add(&policies, operators_part(base, job, &meta));
+    policies_add_own(&policies, base, job, &meta);
     struct approval_subject subject =
         subject_of(base, job, &meta, record->touches, record->touch_count,
                    &policies, arena);
@@ -283,7 +287,7 @@ static bool read_state(const struct base *base, struct store *store,
         return false;
     if (!meta_of(job, arena, &meta))
         return no_meta(job, err);
-    policies_add(&policies, operators_part(base, job, &meta));
+    policies_add_own(&policies, base, job, &meta);
     const struct approval_policy *items = policies.items;
     size_t count = policies.count;
     struct approval_subject subject =

@@ -308,6 +308,35 @@ static void say_queued(struct call *call, const struct preview *preview,
                      call_line_number(preview->summary, "stops"));
 }
 
+struct approval_note {
+    struct call *call;
+    const char *id;
+};
+
+static bool say_approval(void *ctx, struct span line) {
+    const struct approval_note *note = ctx;
+    struct arena *arena = &note->call->arena;
+    if (strcmp(call_line_text(line, "kind", arena), "approval") == 0)
+        console_note("rollback %s waits for %s; to give it: "
+                     "pointsman approve %s",
+                     note->id, call_line_printable(line, "text", arena),
+                     note->id);
+    return true;
+}
+
+/* It is submitted already: what cannot be told now, `why` tells later. */
+static void say_approvals(struct call *call, struct client *client,
+                          const char *id) {
+    struct approval_note note = {call, id};
+    struct client_lines lines = {.line = say_approval, .ctx = &note};
+    const char *uri = arena_printf(&call->arena, "/api/v1/jobs/%s/why", id);
+    struct err err = {0};
+    if (client_stream(client, API_GET, uri, SPAN(""), client_take_lines, &lines,
+                      &err))
+        client_lines_end(&lines);
+    text_clear(&lines.rest);
+}
+
 int cmd_rollback(struct call *call) {
     CLEANUP(text_clear) struct text ids = TEXT_INIT;
     struct preview preview = {.arena = &call->arena};
@@ -329,6 +358,7 @@ int cmd_rollback(struct call *call) {
     } else {
         (void)console_printf("%s\n", result.id);
         say_queued(call, &preview, result.id);
+        say_approvals(call, client, result.id);
         status = console_finish(0);
     }
     pack_result_clear(&result);

@@ -325,6 +325,8 @@ void approval_describe(const struct approval_verdict *verdict,
     for (size_t i = 0; i < policy->roles.count; i++)
         text_addf(out, "%s%.*s", i == 0 ? ", by " : ", ",
                   (int)policy->roles.items[i].len, policy->roles.items[i].p);
+    if (policy->because.len > 0)
+        text_addf(out, " (%.*s)", (int)policy->because.len, policy->because.p);
     if (policy->is_signed)
         text_adds(out, ", signed");
     if (verdict->lacks_ticket)

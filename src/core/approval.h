@@ -35,6 +35,8 @@ struct approval_policy {
     bool is_signed;     /* only signed approvals count */
     int64_t expires_ms; /* how long an approval counts; 0: for ever */
     int64_t within_ms;  /* late: how long the approval may be owed */
+    struct span because; /* why it applies, for people; empty: it is configured
+                          */
 };
 
 /* All names of one person: "uid:7", "user:bob@host", "SHA256:...". */

@@ -353,7 +353,7 @@ rollback_of_others() {
     within pointsman daemon all --until-idle
     in_one_place R1 Q
     pointsman why R1 >why
-    says "approval 'rollback': 0 of 1, by operator" why
+    says "approval 'rollback': 0 of 1, by operator (its submitter is no operator)" why
     # It does not wait for sets that touch its files.
     says_not 'precursors' why
     same 'rollback of C1' \
@@ -383,7 +383,11 @@ higher_limit() {
         within pointsman daemon all --until-idle
     done
     pointsman set queue.rollback-max 1
-    pointsman -q rollback --limit 2 C1 C2 >id
+    pointsman rollback --limit 2 C1 C2 >id 2>said
+    says "rollback $(cat id) waits for approval 'rb-limit': 0 of 1, by operator" \
+        said
+    says "(it asks for a limit above rollback-max); to give it: pointsman approve \
+$(cat id)" said
     rb=$(pointsman list --json class:RB | jq -r .id)
     within pointsman daemon all --until-idle
     in_one_place "$rb" Q
