@@ -75,6 +75,11 @@ void revert_culprits_clear(struct revert_culprits *culprits);
 /* A history_visit; false: no more of them will be named. Commits that are
  * reverted are ignored. */
 bool revert_culprit_add(void *ctx, const struct history_commit *commit);
+/* Names the sets that a merge by others, added last, brought to the branch with
+ * their changes to this path. Starts git. */
+bool revert_culprit_merged(struct revert_culprits *culprits, struct git *git,
+                           const struct history_commit *merge,
+                           struct span path, struct err *err);
 /* Appends the sentence about this path. */
 void revert_culprits_say(const struct revert_culprits *culprits,
                          struct span path, struct text *why);

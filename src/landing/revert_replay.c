@@ -302,6 +302,10 @@ static bool path_replay(struct path_merge *merge, struct replay_path *path,
         if (!clean)
             goes_on = revert_culprit_add(culprits, &change->by->commit) &&
                       change->by->commit.csid.len > 0;
+        if (!clean && change->by->commit.csid.len == 0 &&
+            !revert_culprit_merged(culprits, merge->git, &change->by->commit,
+                                   path->path, err))
+            return false;
         change = &path->changes[i];
         bool differs = !path_entry_same(&now, &change->after);
         if (differed && !differs && !dropped)

@@ -95,6 +95,34 @@ bool revert_culprit_add(void *ctx, const struct history_commit *commit) {
     return culprits->count < SETS_NAMED;
 }
 
+struct merged_sets {
+    struct text *said;
+    size_t count;
+};
+
+static bool merged_add(void *ctx, const struct history_commit *commit) {
+    struct merged_sets *merged = ctx;
+    if (commit->csid.len == 0)
+        return true;
+    if (merged->count == SETS_NAMED) {
+        text_adds(merged->said, " and more");
+        return false;
+    }
+    text_addf(merged->said, "%s%.*s",
+              merged->count++ == 0 ? ", which merged " : ", ",
+              (int)commit->csid.len, commit->csid.p);
+    return true;
+}
+
+bool revert_culprit_merged(struct revert_culprits *culprits, struct git *git,
+                           const struct history_commit *merge, struct span path,
+                           struct err *err) {
+    struct merged_sets merged = {.said = &culprits->said};
+    return merge->parent[0] == '\0' ||
+           history_changers(git, merge->parent, merge->oid, path, merged_add,
+                            &merged, err);
+}
+
 void revert_culprits_say(const struct revert_culprits *culprits,
                          struct span path, struct text *why) {
     text_adds(why, why->len > 0 ? "; " : "");

@@ -145,6 +145,27 @@ static void a_push_that_prevents_a_rollback_is_named(void **state) {
     assert_contains(line, " by Ann, revert by hand");
 }
 
+/* The sets have landed on another branch. */
+static void sets_that_a_merge_brought_are_named(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    sh("git -C target.git branch next main");
+    const struct set two = {.id = "C2", .files = {{"f", "two\n"}}};
+    const struct set three = {.id = "C3", .files = {{"g", "three\n"}}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &two, .branch = "next"});
+    assert_starts(&outcome, "done ");
+    outcome = land(&(struct attempt){.set = &three, .branch = "next"});
+    assert_starts(&outcome, "done ");
+    sh("cd clone; git pull -q origin main; git pull -q --no-ff --no-rebase "
+       "--no-edit origin next; git push -q origin HEAD:main");
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "failed rb-conflict ");
+    assert_contains(line, ", which merged C2, revert by hand");
+    assert_nothing_left();
+}
+
 static void a_rollback_of_a_rollback_restores_the_sets(void **state) {
     (void)state;
     landing_begin();
@@ -625,6 +646,7 @@ int main(void) {
         cmocka_unit_test(lines_of_other_sets_stay),
         cmocka_unit_test(a_later_set_that_prevents_a_rollback_is_named),
         cmocka_unit_test(a_push_that_prevents_a_rollback_is_named),
+        cmocka_unit_test(sets_that_a_merge_brought_are_named),
         cmocka_unit_test(a_rollback_of_a_rollback_restores_the_sets),
         cmocka_unit_test(two_rollbacks_of_one_set_are_rolled_back_at_once),
         cmocka_unit_test(rolling_back_a_restored_rollback_touches_nothing_else),
