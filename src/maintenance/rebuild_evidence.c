@@ -60,6 +60,17 @@ static bool knows(const struct found_set *set, const struct found_set *rb,
     return false;
 }
 
+/* True if the set is out of effect by `by` according to its log, or in effect
+ * (empty). One rollback may turn a set twice. */
+static bool is_marked(const struct found_set *set, struct span by,
+                      struct arena *arena) {
+    struct span now = SPAN("");
+    for (size_t i = 0; i < set->log.count; i++)
+        if (set->log.events[i].kind == EVENT_ROLLED_BACK)
+            now = facts_of(&set->log.events[i], arena).rollback;
+    return span_equal(now, by);
+}
+
 /* Adds an event after the last line of the log; it has no number yet. */
 static void add_event(struct rebuild *rebuild, struct found_set *set,
                       struct span by, struct span because) {
@@ -97,7 +108,8 @@ static void take_effect_change(struct rebuild *rebuild,
     if (set == NULL || set->is_mentioned)
         return;
     set->is_mentioned = true;
-    if (set->record.job.state != STATE_DONE || knows(set, rb, &rebuild->arena))
+    if (set->record.job.state != STATE_DONE ||
+        knows(set, rb, &rebuild->arena) || is_marked(set, by, &rebuild->arena))
         return;
     fsck_problem(rebuild->report,
                  "the log of set '%.*s' does not say that rollback '%.*s' %s; "

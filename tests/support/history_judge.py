@@ -258,8 +258,12 @@ class BranchJudge:
             if after.get(path) != want:
                 self.why(f"after rollback {name} of {members}, {path} is "
                          f"{after.get(path)!r} instead of {want!r}")
-        restored = {value for commit in commits for key, value in commit[2]
-                    if key == "Restores-CS" and value in self.sets}
+        # The newest of its commits that names a set counts.
+        last = {value: key for commit in commits for key, value in commit[2]
+                if key in ("Reverts-CS", "Restores-CS")}
+        restored = {value for value, key in last.items()
+                    if key == "Restores-CS" and value in self.sets
+                    and line.out_by[value]}
         again = {one for one, by in line.out_by.items()
                  if one in self.sets and by and not out_by[one]}
         if restored != again:

@@ -26,7 +26,35 @@ def merge(base, ours, theirs):
         got = subprocess.run(["git", "merge-file", "-p", "-q", "ours", "base",
                               "theirs"], cwd=name, capture_output=True,
                              text=True)
-    return got.returncode == 0, got.stdout
+    if got.returncode == 0:
+        return True, got.stdout
+    joined = join(base, ours, theirs)
+    if joined is None:
+        joined = join(base, theirs, ours)
+    return joined is not None, joined
+
+
+def stretch(base, side):
+    """The lines of the base that the side changes, from the first to the
+    last, and what it has there."""
+    most = min(len(base), len(side))
+    same = next((i for i in range(most) if base[i] != side[i]), most)
+    tail = next((i for i in range(most - same)
+                 if base[-1 - i] != side[-1 - i]), most - same)
+    return same, len(base) - tail, side[same:len(side) - tail]
+
+
+def join(base, first, second):
+    """Where lines repeat, git may place a change next to one of the other side
+    although a line can be found that lies between them. Then they are merged
+    around that line; None: there is none."""
+    base, first, second = (text.splitlines(keepends=True)
+                           for text in (base, first, second))
+    begin, end, new = stretch(base, first)
+    later, last, newer = stretch(base, second)
+    if end >= later:
+        return None
+    return "".join(base[:begin] + new + base[end:later] + newer + base[last:])
 
 
 class Line:
