@@ -17,6 +17,10 @@
 #include "api/log_origin.h"
 #include "scheduler/runner.h"
 #include "wire/line_index.h"
+#include "wire/log_place.h"
+
+_Static_assert((int)LOG_PLACE_STREAMS == (int)STAMP_STREAMS,
+               "a place has a member for each stream");
 
 enum {
     LOG_BLOCK_BYTES = 64 << 10,
@@ -29,6 +33,7 @@ struct log_entry {
     struct span node;
     uint64_t task; /* place in the array */
     unsigned attempt;
+    uint64_t assigned; /* as in struct log_place */
 };
 
 struct log {
@@ -52,6 +57,13 @@ struct log {
     bool by_lines;
     uint64_t skip_lines, lines_left;
     struct log_filter filter;
+    uint64_t pending[STAMP_STREAMS]; /* where the line began that the filter
+                                        keeps */
+    bool resumes;                    /* the caller gave a place */
+    struct log_place from; /* that place, until its output was shown */
+    uint64_t begun_at;     /* as in struct log_place */
+    struct log_entry last; /* shown before `now`, if there is no `now` */
+    struct text place;     /* sent last; only if framed */
 
     struct text progress; /* reported last; only in frames */
     bool wants_origin;    /* whether stream and time of each byte are needed */
@@ -69,6 +81,7 @@ static void log_clear(struct api_call *call) {
     output_view_close(&log->view);
     log_origin_close(&log->origin);
     text_clear(&log->progress);
+    text_clear(&log->place);
     free(log->queue);
     log_filter_clear(&log->filter);
     map_clear(&log->listed);
@@ -108,38 +121,87 @@ static void log_add(struct api_call *call, struct log *log,
         .node = arena_span(&call->arena, attempt->node),
         .task = task == NULL ? 0 : task->at,
         .attempt = attempt->attempt,
+        .assigned = log->begun && (uint64_t)attempt->assigned.ns > log->begun_at
+                        ? (uint64_t)attempt->assigned.ns
+                        : 0,
     };
 }
 
-/* At first the last attempt of each task, later the attempts that came
- * since. */
+static int entry_compare(const void *a, const void *b) {
+    const struct log_entry *one = a, *two = b;
+
+    if (one->assigned != two->assigned)
+        return one->assigned < two->assigned ? -1 : 1;
+    int order = span_compare(one->node, two->node);
+    return order != 0
+               ? order
+               : (one->attempt > two->attempt) - (one->attempt < two->attempt);
+}
+
+/* How an output lies to the place at which the caller goes on: less than 0, it
+ * was shown before. */
+static int entry_compare_place(const struct log_entry *entry,
+                               const struct log_place *place) {
+    return entry_compare(
+        entry, &(struct log_entry){.node = place->node,
+                                   .attempt = (unsigned)place->attempt,
+                                   .assigned = place->assigned});
+}
+
+/* The latest time at which one of these attempts was assigned. */
+static uint64_t newest_assigned(const struct store_attempt *attempts,
+                                size_t count) {
+    uint64_t newest = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if ((uint64_t)attempts[i].assigned.ns > newest)
+            newest = (uint64_t)attempts[i].assigned.ns;
+    return newest;
+}
+
+/* At first the last attempt of each task, later the attempts that came since,
+ * in an order that is the same after a lost connection. */
 static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(map_clear) struct map last = MAP_INIT;
     CLEANUP(map_clear) struct map places = MAP_INIT;
     struct store *store = call->api->options.store;
+    bool first = !log->begun, resumes = first && log->resumes;
     struct store_attempt *attempts;
     struct store_task *tasks;
-    size_t count, task_count;
+    size_t count, task_count, before = log->count;
 
     if (!store_attempts(store, log->num, &arena, &attempts, &count, err) ||
         !store_tasks(store, log->num, &arena, &tasks, &task_count, err))
         return false;
+    if (first)
+        log->begun_at =
+            resumes ? log->from.begun : newest_assigned(attempts, count);
+    log->begun = !first || resumes;
     for (size_t i = 0; i < task_count; i++)
         (void)map_put(&places, tasks[i].node, &tasks[i]);
     for (size_t i = 0; i < count; i++) {
-        const struct store_attempt *before = map_get(&last, attempts[i].node);
-        if (before == NULL || before->attempt < attempts[i].attempt)
+        const struct store_attempt *known = map_get(&last, attempts[i].node);
+        if ((uint64_t)attempts[i].assigned.ns <= log->begun_at &&
+            (known == NULL || known->attempt < attempts[i].attempt))
             (void)map_put(&last, attempts[i].node, &attempts[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        bool old = !log->begun && log->attempt == 0 &&
+        bool old = first && log->attempt == 0 &&
+                   (uint64_t)attempts[i].assigned.ns <= log->begun_at &&
                    map_get(&last, attempts[i].node) != &attempts[i];
         if (log_wants(log, &attempts[i]) &&
             !log_lists(log, &attempts[i], &arena, true) && !old)
             log_add(call, log, &attempts[i], &places);
     }
     log->begun = true;
+    if (log->count > before)
+        qsort(log->queue + before, log->count - before, sizeof *log->queue,
+              entry_compare);
+    while (resumes && log->next < log->count &&
+           entry_compare_place(&log->queue[log->next], &log->from) <
+               (log->from.over ? 1 : 0))
+        log->next++;
     return true;
 }
 
@@ -297,6 +359,31 @@ static bool log_run(struct api_call *call, struct log *log,
     return true;
 }
 
+/* The part of a piece that the caller does not have yet. */
+static struct span drop_shown(const struct log *log, const struct stamp *run,
+                              struct span piece) {
+    uint64_t begin = log->at - piece.len, shown = log->from.shown[run->stream];
+    size_t drop = shown <= begin               ? 0
+                  : shown - begin >= piece.len ? piece.len
+                                               : (size_t)(shown - begin);
+    return span_make(piece.p + drop, piece.len - drop);
+}
+
+static void send_piece(struct api_call *call, struct log *log,
+                       const struct stamp *run, struct span piece) {
+    struct log_filter *filter = &log->filter;
+    const struct text *kept = &filter->parts[run->stream].text;
+    size_t before = kept->len;
+
+    /* What was looked at before counts no more lines. */
+    if (log->by_lines && log->at > log->from.at)
+        piece = pick_lines(log, piece);
+    piece = drop_shown(log, run, piece);
+    log_filter_add(filter, run, piece, &call->out);
+    if (before == 0 || kept->len != before + piece.len)
+        log->pending[run->stream] = log->at - kept->len;
+}
+
 static void send_some(struct api_call *call, struct log *log) {
     static char block[LOG_BLOCK_BYTES];
     uint64_t stop = log->at + LOG_BLOCKS * LOG_BLOCK_BYTES;
@@ -312,6 +399,8 @@ static void send_some(struct api_call *call, struct log *log) {
                 continue;
         }
         uint64_t most = run.bytes;
+        if (log->at < log->from.at && most > log->from.at - log->at)
+            most = log->from.at - log->at;
         size_t bytes = most < sizeof(block) ? (size_t)most : sizeof(block);
         ssize_t got = bytes == 0 || log->lines_left == 0
                           ? 0
@@ -322,13 +411,40 @@ static void send_some(struct api_call *call, struct log *log) {
         if (got <= 0)
             return;
         log->at += (uint64_t)got;
-        struct span piece = span_make(block, (size_t)got);
-        if (log->by_lines)
-            piece = pick_lines(log, piece);
-        log_filter_add(&log->filter, &run, piece, &call->out);
+        send_piece(call, log, &run, span_make(block, (size_t)got));
     }
     if (call->out.len == 0)
         api_turn_in(call, 0);
+}
+
+/* Tells the caller where it is, if that has changed. */
+static void send_place(struct api_call *call, struct log *log) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    bool shows = log->now.attempt != 0 && log->placed;
+    const struct log_entry *entry = shows ? &log->now : &log->last;
+    struct log_place place = {
+        .begun = log->begun_at,
+        .assigned = entry->assigned,
+        .attempt = entry->attempt,
+        .over = !shows,
+        .at = shows ? log->at : 0,
+        .skip_lines = log->skip_lines,
+        .lines_left = log->lines_left,
+        .skip = shows ? log->filter.skip : 0,
+        .node = entry->node,
+    };
+
+    if (!log->filter.framed)
+        return;
+    for (size_t i = 0; shows && i < STAMP_STREAMS; i++)
+        place.shown[i] =
+            log->filter.parts[i].text.len > 0 ? log->pending[i] : log->at;
+    log_place_format(&place, &text);
+    if (span_equal(text_span(&text), text_span(&log->place)))
+        return;
+    text_reset(&log->place);
+    text_addspan(&log->place, text_span(&text));
+    log_frame_add(&call->out, LOG_FRAME_PLACE, text_span(&text));
 }
 
 /* While a rollback may still reinstate the job, its events count. */
@@ -347,6 +463,16 @@ static bool job_ended(struct api_call *call, struct log *log) {
     return ended;
 }
 
+/* Begins the current output where the caller was. */
+static void log_resume(struct log *log) {
+    log->at = log->from.at;
+    for (size_t i = 0; i < STAMP_STREAMS; i++)
+        if (log->from.shown[i] < log->at)
+            log->at = log->from.shown[i];
+    log->filter.skip = log->from.skip;
+    log->placed = true;
+}
+
 /* Takes the next entry of the queue. False: there is none. */
 static bool log_next(struct log *log) {
     if (log->next == log->count)
@@ -355,6 +481,11 @@ static bool log_next(struct log *log) {
     log->at = log->offset;
     log->placed = false;
     log->filter.skip = 0;
+    if (log->from.attempt != 0 &&
+        entry_compare_place(&log->now, &log->from) == 0)
+        log_resume(log);
+    else
+        log->from = (struct log_place){0};
     log->late_at = UINT64_MAX;
     log->origin_tail =
         (struct log_tail){.stream = log->filter.stream, .lines = log->tail};
@@ -406,7 +537,7 @@ static void send_progress(struct api_call *call, struct log *log) {
     const struct api_roles *roles = call->api->options.roles;
     struct run_usage usage = {0};
 
-    if (log->filter.form != LOG_FRAMES || !log->follows || roles == NULL ||
+    if (!log->filter.framed || !log->follows || roles == NULL ||
         roles->usage == NULL)
         return;
     roles->usage(roles->ctx, log->num, &usage);
@@ -415,7 +546,7 @@ static void send_progress(struct api_call *call, struct log *log) {
         return;
     text_reset(&log->progress);
     text_addspan(&log->progress, usage.progress);
-    log_frame_progress(&call->out, usage.progress);
+    log_frame_add(&call->out, LOG_FRAME_PROGRESS, usage.progress);
 }
 
 static void log_work(struct api_call *call) {
@@ -428,9 +559,12 @@ static void log_work(struct api_call *call) {
         if (log->now.attempt != 0 && log_send(call, log, &err)) {
             if (call->out.len == 0 && log->grows)
                 api_turn_in(call, API_FOLLOW_MS);
+            send_place(call, log);
             return;
         }
         output_view_close(&log->view);
+        if (log->now.attempt != 0)
+            log->last = log->now;
         log->now = (struct log_entry){0};
         log_filter_end(&log->filter, &call->out);
         if (err.kind == ERR_NONE && log->next == log->count)
@@ -441,6 +575,7 @@ static void log_work(struct api_call *call) {
         }
         if (log_next(log))
             continue;
+        send_place(call, log);
         if (over || !log->follows)
             api_end(call);
         return; /* an event of the job brings us back */
@@ -473,13 +608,16 @@ static bool form_asked(struct api_call *call, struct log *log) {
     struct span stream = api_query(call, "stream");
     bool times = api_query_flag(call, "times");
     bool frames = api_query_flag(call, "frames");
+    struct span from = api_query(call, "from");
     struct err err = {0};
 
-    filter->form = frames ? LOG_FRAMES : times ? LOG_TIMES : LOG_BYTES;
+    filter->form = times ? LOG_TIMES : LOG_BYTES;
+    filter->framed = frames || api_query_flag(call, "places");
     filter->one_stream = stream.p != NULL;
     log->wants_origin = times || frames || filter->one_stream;
-    if (frames && times)
-        err_set(&err, ERR_USAGE, "'times' and 'frames' exclude each other");
+    log->resumes = from.p != NULL;
+    if (log->resumes && !log_place_parse(from, &log->from))
+        err_set(&err, ERR_USAGE, "'from' is not a place that was sent before");
     else if (filter->one_stream && !log_stream_parse(stream, &filter->stream))
         err_set(&err, ERR_USAGE, "'stream' = '%.*s' is neither out nor err",
                 (int)stream.len, stream.p);
@@ -519,11 +657,14 @@ static bool log_begin(struct api_call *call, struct log *log,
 
 /* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
  * &grep= (an expression; lib/pattern.h) &fold=1 (ignore case)
- * &stream=out|err &times=1 &frames=1 (api/log_filter.h) */
+ * &stream=out|err &times=1; for callers that go on after a lost connection:
+ * &places=1 (framed, with places between the pieces), &frames=1 (also by
+ * stream; api/log_filter.h), &from= (the last place that was sent) */
 void api_logs(struct api_call *call) {
-    static const char *const keys[] = {
-        "attempt", "node", "offset", "bytes", "tail",   "lines", "follow",
-        "grep",    "fold", "stream", "times", "frames", NULL};
+    static const char *const keys[] = {"attempt", "node",   "offset", "bytes",
+                                       "tail",    "lines",  "follow", "grep",
+                                       "fold",    "stream", "times",  "frames",
+                                       "places",  "from",   NULL};
     struct log *log = arena_alloc(&call->arena, sizeof *log);
     struct span lines = api_query(call, "lines");
     uint64_t attempt = 0, bytes = UINT64_MAX;
@@ -555,7 +696,13 @@ void api_logs(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    if (!form_asked(call, log) || !log_begin(call, log, &job))
+    if (!form_asked(call, log))
+        return;
+    if (log->resumes) {
+        log->skip_lines = log->from.skip_lines;
+        log->lines_left = log->from.lines_left;
+    }
+    if (!log_begin(call, log, &job))
         return;
     call->work = log_work;
     call->is_long = log->follows;

@@ -32,9 +32,9 @@ void log_filter_clear(struct log_filter *filter) {
         text_clear(&filter->parts[i].text);
 }
 
-static void put_frame(struct text *out, unsigned stream, struct span piece) {
+void log_frame_add(struct text *out, unsigned kind, struct span piece) {
     uint32_t bytes = (uint32_t)piece.len;
-    const unsigned char head[LOG_FRAME_HEAD] = {(unsigned char)stream,
+    const unsigned char head[LOG_FRAME_HEAD] = {(unsigned char)kind,
                                                 0,
                                                 0,
                                                 0,
@@ -44,10 +44,6 @@ static void put_frame(struct text *out, unsigned stream, struct span piece) {
                                                 (unsigned char)bytes};
     text_add(out, head, sizeof(head));
     text_addspan(out, piece);
-}
-
-void log_frame_progress(struct text *out, struct span line) {
-    put_frame(out, LOG_FRAME_PROGRESS, line);
 }
 
 static void put_times(struct text *out, const struct stamp *from,
@@ -63,11 +59,14 @@ static void put_times(struct text *out, const struct stamp *from,
 
 static void put(const struct log_filter *filter, const struct stamp *from,
                 struct span piece, struct text *out) {
-    if (filter->form == LOG_FRAMES)
-        put_frame(out, from->stream, piece);
-    else if (filter->form == LOG_TIMES)
-        put_times(out, from, piece);
-    else
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    if (filter->form == LOG_TIMES) {
+        put_times(filter->framed ? &line : out, from, piece);
+        piece = text_span(&line);
+    }
+    if (filter->framed)
+        log_frame_add(out, from->stream, piece);
+    else if (filter->form != LOG_TIMES)
         text_addspan(out, piece);
 }
 

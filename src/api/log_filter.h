@@ -17,16 +17,17 @@
 enum { LOG_LINE_BYTES = 1 << 20 };
 
 enum log_form {
-    LOG_BYTES,  /* unchanged */
-    LOG_TIMES,  /* "2026-11-21T19:20:21.123Z out LINE" and an LF; of lines of
-                   unknown origin "- - LINE" */
-    LOG_FRAMES, /* each piece follows a head of 8 bytes: enum stamp_stream,
-                   three zeros, its length (u32, big end first) */
+    LOG_BYTES, /* unchanged */
+    LOG_TIMES, /* "2026-11-21T19:20:21.123Z out LINE" and an LF; of lines of
+                  unknown origin "- - LINE" */
 };
+/* If the output is framed, a head of 8 bytes is before each piece: enum
+ * stamp_stream, three zeros, the length of the piece (u32, big end first). */
 enum {
     LOG_FRAME_HEAD = 8,
-    LOG_FRAME_PROGRESS = STAMP_STREAMS /* no output: progress that the job
-                                          reports */
+    /* Pieces that are no output: */
+    LOG_FRAME_PROGRESS = STAMP_STREAMS, /* progress that the job reports */
+    LOG_FRAME_PLACE /* what came so far ends there (wire/log_place.h) */
 };
 
 /* The beginning of an unfinished line. */
@@ -38,6 +39,7 @@ struct log_part {
 struct log_filter {
     struct pattern *pattern; /* NULL: every line */
     enum log_form form;
+    bool framed;
     bool one_stream;
     enum stamp_stream stream; /* only this one */
     uint64_t skip;            /* this many line ends are passed over first */
@@ -56,7 +58,8 @@ void log_filter_add(struct log_filter *filter, const struct stamp *from,
 /* The output ends here: an unfinished line counts as a line. */
 void log_filter_end(struct log_filter *filter, struct text *out);
 
-void log_frame_progress(struct text *out, struct span line);
+/* Appends a piece that is no output. */
+void log_frame_add(struct text *out, unsigned kind, struct span piece);
 
 /* "out" or "err". */
 bool log_stream_parse(struct span word, enum stamp_stream *ret_stream);

@@ -3,32 +3,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/interrupt.h"
 #include "cli/console.h"
 #include "base/base.h"
 #include "wire/uri.h"
 
 bool call_client(const struct call *call, struct client **ret_client,
                  struct err *err) {
-    return call_client_ticking(call, NULL, NULL, ret_client, err);
+    return call_client_with(call, &(struct client_options){.interrupt_fd = -1},
+                            ret_client, err);
 }
 
-bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
-                         void *ctx, struct client **ret_client,
-                         struct err *err) {
-    struct client_options options = {
-        .base_path = call_value(call, "base"),
-        .server_url = call_value(call, "server"),
-        .person = call->person,
-        .interrupted = interrupt_pending,
-        .interrupt_fd = interrupt_fd(),
-        .tick = tick,
-        .ctx = ctx,
-    };
+bool call_client_with(const struct call *call,
+                      const struct client_options *options,
+                      struct client **ret_client, struct err *err) {
+    struct client_options all = *options;
 
-    if (options.base_path != NULL && options.server_url != NULL)
+    all.base_path = call_value(call, "base");
+    all.server_url = call_value(call, "server");
+    all.person = call->person;
+    if (all.base_path != NULL && all.server_url != NULL)
         return err_set(err, ERR_USAGE, "give --base or --server, not both");
-    return client_open(&options, ret_client, err);
+    return client_open(&all, ret_client, err);
 }
 
 /* A command that opens the files of the base itself asks no server whether the

@@ -11,13 +11,13 @@
 #include "cli/client.h"
 #include "cli/call.h"
 
-/* Opens a client by --base and --server. `tick` as in client_options; NULL:
- * none. */
+/* Opens a client by --base and --server. */
 bool call_client(const struct call *call, struct client **ret_client,
                  struct err *err);
-bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
-                         void *ctx, struct client **ret_client,
-                         struct err *err);
+/* The same with other options. */
+bool call_client_with(const struct call *call,
+                      const struct client_options *options,
+                      struct client **ret_client, struct err *err);
 /* The base's path, for commands that work on its files directly. Refuses
  * --server, and with ERR_DENIED callers without the role of the command. In the
  * call's arena. */

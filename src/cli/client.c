@@ -7,9 +7,20 @@
 
 #include "lib/json.h"
 #include "cli/client_inner.h"
+#include "cli/console.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/sock.h"
 #include "wire/uri.h"
+
+/* How often a server that was lost is looked for, and how long until the
+ * registry is read instead. */
+enum {
+    LOOK_FIRST_MS = 20,
+    LOOK_LAST_MS = 1000,
+    LOOK_CALM_MS = 10000, /* a connection that lasts so long is no problem */
+    LOOK_MS = 3000
+};
 
 /* ---- who answers --------------------------------------------------------- */
 
@@ -57,7 +68,7 @@ static bool look_for_server(struct client *client, struct err *err) {
         }
         return true;
     }
-    client->remote = true;
+    client->remote = client->answered = true;
     client->host = mem_string("localhost");
     text_addf(&path, "%s/%s", ctrl, BASE_SOCKET);
     client->unix_path = text_take(&path);
@@ -101,15 +112,54 @@ void client_use_host(struct client *client, struct host *host) {
     client->hosted = host;
 }
 
+/* Does a server answer at the address that the client was given? */
+static bool look_at_url(struct client *client) {
+    return client_http_connect(client, NULL);
+}
+
 bool client_look_again(struct client *client) {
-    if (!client->remote || client->options.server_url != NULL)
-        return false;
     client_http_close(client);
+    if (client->options.server_url != NULL)
+        return look_at_url(client);
     free(client->host);
     free(client->unix_path);
     client->host = client->unix_path = NULL;
     client->remote = false;
-    return look_for_server(client, NULL);
+    return look_for_server(client, NULL) && client->remote;
+}
+
+bool client_was_cut(const struct client *client) {
+    return client->hosted == NULL && client->answered && client->broke;
+}
+
+bool client_reconnect(struct client *client, struct mono until,
+                      const char *why, struct err *err) {
+    struct mono began = clock_mono();
+    bool found = client->lost && client->remote && client->fd >= 0;
+
+    client_local_close(client);
+    client->lost = true;
+    if (mono_ms_since(began, client->found) > LOOK_CALM_MS)
+        client->look_ms = 0;
+    if (!found && client->look_ms == 0)
+        console_note("pointsman: %s; waiting for a server", why);
+    while (!found) {
+        if (!client_poll(client, -1, 0, (int)client->look_ms, err))
+            return false;
+        client->look_ms = client->look_ms == 0 ? LOOK_FIRST_MS
+                          : client->look_ms > LOOK_LAST_MS / 2
+                              ? LOOK_LAST_MS
+                              : 2 * client->look_ms;
+        found = client_look_again(client);
+        struct mono now = clock_mono();
+        if (!found && mono_ms_since(now, began) >= LOOK_MS &&
+            client->options.server_url == NULL && client_may_open(client, NULL))
+            return true;
+        if (!found && now.ns >= until.ns)
+            return err_set(err, ERR_TIMEOUT, "no server answers");
+    }
+    client->found = clock_mono();
+    return true;
 }
 
 bool client_has_server(const struct client *client) {
@@ -132,6 +182,8 @@ bool client_poll(struct client *client, int fd, short events, int timeout_ms,
 
     if (client->options.interrupted == NULL)
         fds[1].fd = -1;
+    else if (client->options.interrupted(client->options.ctx))
+        return err_set(err, ERR_INTERRUPTED, "interrupted");
     if (poll(fds, 3, timeout_ms) < 0) {
         if (errno == EINTR)
             return true;
@@ -174,6 +226,7 @@ static bool ask(struct client *client, struct client_ask *what,
     bool ok = client->remote ? client_http_ask(client, what, err)
                              : client_local_ask(client, what, err);
 
+    client->broke = !ok;
     if (ok && what->status >= 400)
         ok = reply_error(what, err);
     text_clear(&what->error);

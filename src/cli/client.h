@@ -12,6 +12,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/text.h"
+#include "lib/time.h"
 #include "api/api.h"
 
 struct client;
@@ -21,8 +22,9 @@ struct client_options {
     const char *server_url; /* --server, or NULL */
     const char *person;     /* for whom `pointsman shell` acts, or NULL; then
                                only a server is used */
-    /* Called when `interrupt_fd` (-1: none) becomes readable during a wait;
-     * true: give up (ERR_INTERRUPTED). */
+    /* Called before each wait, and again when `interrupt_fd` (-1: none) has
+     * become readable, which this must undo; true: give up
+     * (ERR_INTERRUPTED). May be NULL. */
     bool (*interrupted)(void *ctx);
     int interrupt_fd;
     /* Called about once a second during a wait without a server; true: give
@@ -41,10 +43,15 @@ void client_close(struct client *client); /* NULL is fine */
 struct host;
 void client_use_host(struct client *client, struct host *host);
 bool client_has_server(const struct client *client);
-/* After ERR_UNAVAILABLE: checks again whether another server answers for the
- * base, or none; the next call goes there. False: a URL was given, or no
- * server was asked. */
-bool client_look_again(struct client *client);
+/* The last call got no whole reply, although a server has answered before. */
+bool client_was_cut(const struct client *client);
+/* Then: waits until a server answers again, and returns true: the next call
+ * goes there. If none does for a moment and the registry may be opened here,
+ * the next call reads that; its waits end with ERR_UNAVAILABLE once a server
+ * answers. `why` is printed unless that has just happened before. Errors:
+ * ERR_TIMEOUT (none did until then), ERR_INTERRUPTED. */
+bool client_reconnect(struct client *client, struct mono until,
+                      const char *why, struct err *err);
 /* ERR_UNAVAILABLE if the base belongs to another account, or if this is done
  * for a person: without a server it cannot be used from here. */
 bool client_may_open(const struct client *client, struct err *err);

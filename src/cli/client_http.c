@@ -66,7 +66,7 @@ static bool connect_tcp(struct client *client, struct err *err) {
                    client->tcp_address, strerror(sys));
 }
 
-static bool connected(struct client *client, struct err *err) {
+bool client_http_connect(struct client *client, struct err *err) {
     if (client->fd >= 0)
         return true;
     return client->unix_path != NULL ? connect_unix(client, err)
@@ -170,7 +170,7 @@ static bool receive_reply(struct client *client, struct client_ask *ask,
             break;
         }
         size_t used;
-        *ret_any = true;
+        *ret_any = client->answered = true;
         if (!http_reply_feed(reply, span_make(piece, (size_t)got), &used, &body,
                              err))
             return false;
@@ -193,7 +193,7 @@ bool client_http_ask(struct client *client, struct client_ask *ask,
         struct http_reply reply;
         bool any = false, sent;
         struct err why = {0};
-        if (!connected(client, err))
+        if (!client_http_connect(client, err))
             return false;
         http_reply_init(&reply);
         bool ok = send_request(client, ask, &sent, &why) &&

@@ -12,7 +12,12 @@
 struct client {
     struct client_options options;
     char *base_path;
-    bool remote; /* a server answers: HTTP */
+    bool remote;       /* a server answers: HTTP */
+    bool answered;     /* a server has answered */
+    bool broke;        /* the last call: there was no whole reply */
+    bool lost;         /* the connection to it was lost */
+    int64_t look_ms;   /* pause before it is looked for again */
+    struct mono found; /* when it was found again */
     /* remote */
     char *host; /* of the Host field */
     char *unix_path, *tcp_address;
@@ -45,13 +50,17 @@ struct client_ask {
  * error status is not a failure here. False: there was no whole reply. */
 bool client_http_ask(struct client *client, struct client_ask *ask,
                      struct err *err);
+/* Connects unless it is connected. */
+bool client_http_connect(struct client *client, struct err *err);
 void client_http_close(struct client *client);
+/* Checks again whether a server answers, and connects to it. */
+bool client_look_again(struct client *client);
 bool client_local_ask(struct client *client, struct client_ask *ask,
                       struct err *err);
 void client_local_close(struct client *client);
 
-/* Waits for `fd` (-1: none) or the interrupt. False: interrupted, poll failed, or
- * this is done for a person and nobody reads standard output any more.
+/* Waits for `fd` (-1: none) or the interrupt. False: interrupted, poll failed,
+ * or this is done for a person and nobody reads standard output any more.
  * timeout_ms -1: no limit. */
 bool client_poll(struct client *client, int fd, short events, int timeout_ms,
                  struct err *err);

@@ -124,11 +124,13 @@ static bool wait_for_registry(struct client *client, struct err *err) {
         client->again_ms = 0;
     (void)api_turn(client->api);
     struct mono now = clock_mono();
-    if (client->options.tick != NULL &&
-        mono_ms_since(now, client->ticked) >= LOCAL_NET_MS) {
+    if (mono_ms_since(now, client->ticked) >= LOCAL_NET_MS) {
         client->ticked = now;
-        if (client->options.tick(client->options.ctx))
+        if (client->options.tick != NULL &&
+            client->options.tick(client->options.ctx))
             return err_set(err, ERR_INTERRUPTED, "interrupted");
+        if (client->lost && client_look_again(client))
+            return err_set(err, ERR_UNAVAILABLE, "a server answers again");
     }
     return is_there(client->base, err) && store_poll(client->base->store, err);
 }

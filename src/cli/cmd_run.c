@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/call_connect.h"
+#include "cli/follow.h"
 #include "cli/job_output.h"
 #include "cli/submission_line.h"
 #include "cli/console.h"
@@ -15,6 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "commands/command_admit.h"
+#include "core/reason.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/lock.h"
 #include "base/base.h"
@@ -25,20 +29,35 @@
 struct run {
     struct call *call;
     struct client *client;
-    char *id;
+    const char *id;
+    struct job_output output;
+    struct text end; /* the answer to the wait for the end */
     /* hosting */
     struct base *base;
     struct roles_box box;
     struct host *host;
     bool in_terminal;
-    bool alone;          /* no process hosts the roles any more */
-    unsigned interrupts; /* Ctrl-C so far */
+    bool served; /* a server answered at the start */
+    bool alone;  /* no process hosts the roles any more */
+    /* signals */
+    unsigned interrupts; /* so far */
+    unsigned patience;   /* so many do not end the current request */
+    bool answering;      /* one is being answered */
+    bool cancelled;      /* the job will not start (again) */
+    bool by_operator;    /* it ended because it was cancelled */
 };
 
 /* ---- hosting ------------------------------------------------------------- */
 
 static void wake_host(void *host) {
     host_hurry(host);
+}
+
+/* A task in the terminal's group may die of Ctrl-C at once. Its end is looked
+ * at only when the job has been cancelled, as it is with a server. */
+static bool is_paused(void *ctx) {
+    const struct run *run = ctx;
+    return run->answering || interrupt_pending() > 0;
 }
 
 /* Takes the roles if no other process has them. */
@@ -48,18 +67,21 @@ static bool host_if_free(struct run *run, struct err *err) {
                                       .wake_ctx = &run->box}};
     struct err why = {0};
 
-    if (client_has_server(run->client))
+    run->served = client_has_server(run->client);
+    if (run->served)
         return true;
     if (!client_may_open(run->client, err) ||
         !base_open(client_base_path(run->client), &how, &run->base, err))
         return false;
-    if (host_open(run->base, &run->box, run->in_terminal, &run->host, &why)) {
+    struct host_options options = {.base = run->base,
+                                   .box = &run->box,
+                                   .terminal = run->in_terminal,
+                                   .paused = is_paused,
+                                   .ctx = run};
+    if (host_open(&options, &run->host, &why)) {
         client_use_host(run->client, run->host);
         if (run->in_terminal)
             interrupt_spare_quit();
-        /* Otherwise the process that takes the roles next would run the job
-         * again. */
-        interrupt_catch_hangup();
         interrupt_wake(wake_host, run->host);
         return true;
     }
@@ -93,48 +115,39 @@ static void run_close(struct run *run) {
     host_close(run->host, run->interrupts > 0);
     interrupt_wake(NULL, NULL);
     base_close(run->base);
-    free(run->id);
+    job_output_clear(&run->output);
+    text_clear(&run->end);
 }
 
 /* ---- Ctrl-C -------------------------------------------------------------- */
 
-/* A job that has ended already refuses this, which is fine. */
+static bool is_interrupted(void *ctx) {
+    const struct run *run = ctx;
+    return interrupt_pending() > run->patience;
+}
+
+/* A job that has ended already refuses this, which is fine. Another signal
+ * leads to another cancel. */
 static bool cancel(struct run *run, struct span body, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     const char *uri =
         arena_printf(&run->call->arena, "/api/v1/jobs/%s/cancel", run->id);
     struct err why = {0};
 
-    if (client_call(run->client, API_POST, uri, body, &reply, &why) ||
-        why.kind == ERR_REFUSED || why.kind == ERR_INTERRUPTED)
+    run->answering = true;
+    bool ok = follow_call(run->client, API_POST, uri, body, &reply, &why);
+    run->answering = false;
+    if (run->host != NULL)
+        host_go_on(run->host);
+    run->cancelled |= ok;
+    if (ok || why.kind == ERR_REFUSED || why.kind == ERR_INTERRUPTED)
         return true;
     *err = why;
     return false;
 }
 
-/* The first Ctrl-C cancels the job, the second one kills it. */
-static bool answer_interrupt(struct run *run, struct err *err) {
-    unsigned count = interrupt_take();
-
-    if (count == 0)
-        return true;
-    run->interrupts += count;
-    if (run->host != NULL && interrupt_last() == SIGINT)
-        host_interrupted(run->host);
-    struct span body = run->interrupts > 1
-                           ? SPAN("{\"reason\":\"interrupted\",\"kill\":true}")
-                           : SPAN("{\"reason\":\"interrupted\"}");
-    if (!cancel(run, body, err))
-        return false;
-    if (run->interrupts == 1)
-        console_note("pointsman: cancelling %s; Ctrl-C again kills it",
-                     run->id);
-    return true;
-}
-
-/* Another `run` hosts the roles that this job needs: has it ended? */
-static bool host_is_gone(void *ctx) {
-    struct run *run = ctx;
+/* Does no process run jobs? */
+static bool host_is_gone(struct run *run) {
     CLEANUP(text_clear) struct text ctrl = TEXT_INIT;
     char lock[64];
     bool held = true;
@@ -143,12 +156,57 @@ static bool host_is_gone(void *ctx) {
     snprintf(lock, sizeof lock, BASE_ROLE_LOCK, exec_role.name);
     CLEANUP(fd_close)
     int dir = open(text_string(&ctrl), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    run->alone = dir >= 0 && lock_is_held(dir, lock, &held, NULL) && !held;
+    return dir >= 0 && lock_is_held(dir, lock, &held, NULL) && !held;
+}
+
+/* Another `run` hosts the roles that this job needs: has it ended? A server
+ * that was stopped is waited for, since it may be about to start again. */
+static bool on_tick(void *ctx) {
+    struct run *run = ctx;
+    run->alone = !run->served && host_is_gone(run);
     return run->alone;
 }
 
+/* False: nobody answers, or nobody runs the job, and to wait for its end would
+ * be in vain. */
+static bool is_worth_waiting(struct run *run, struct err *err) {
+    if (run->interrupts < 2 || run->host != NULL)
+        return true;
+    if (!run->cancelled)
+        return run->interrupts < 3 ||
+               err_set(err, ERR_TEMPORARY,
+                       "no server answers; '%s' may still run (pointsman "
+                       "cancel %s)",
+                       run->id, run->id);
+    return client_has_server(run->client) || !host_is_gone(run) ||
+           err_set(err, ERR_INTERRUPTED,
+                   "'%s' is cancelled; no server is running, and the job ends "
+                   "when one starts",
+                   run->id);
+}
+
+/* The first signal cancels the job, the second one kills it. */
+static bool answer_interrupt(struct run *run, struct err *err) {
+    unsigned count = interrupt_take();
+
+    if (count == 0)
+        return true;
+    bool first = run->interrupts == 0;
+    run->interrupts += count;
+    if (run->host != NULL && interrupt_last() == SIGINT)
+        host_interrupted(run->host);
+    if (first)
+        console_note("pointsman: cancelling %s; Ctrl-C again kills it",
+                     run->id);
+    struct span body = run->interrupts > 1
+                           ? SPAN("{\"reason\":\"interrupted\",\"kill\":true}")
+                           : SPAN("{\"reason\":\"interrupted\"}");
+    return cancel(run, body, err) && is_worth_waiting(run, err);
+}
+
 /* After an interrupted wait: handle signals first, then a lost host. */
-static bool go_on(struct run *run, struct err *err) {
+static bool go_on(void *ctx, struct err *err) {
+    struct run *run = ctx;
     if (!answer_interrupt(run, err))
         return false;
     if (!run->alone)
@@ -159,112 +217,156 @@ static bool go_on(struct run *run, struct err *err) {
 
 /* ---- following ----------------------------------------------------------- */
 
-/* Copies output until the job has ended or the reader of standard output has
- * closed it. In the latter case the job is cancelled: run directly, it would
- * have got SIGPIPE, and `run -- yes | head` has to end. After an interrupt the
- * stream resumes where it was; attempts that had ended are not shown again. */
-static bool follow(struct run *run, struct err *err) {
-    CLEANUP(job_output_clear) struct job_output output = JOB_OUTPUT_INIT;
+static char *output_uri(void *ctx) {
+    const struct run *run = ctx;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct call_uri uri;
 
-    for (;;) {
-        struct err why = {0};
-        const char *uri = arena_printf(
-            &run->call->arena,
-            "/api/v1/jobs/%s/logs?follow=1&frames=1&offset=%" PRIu64, run->id,
-            output.passed);
-        if (client_stream(run->client, API_GET, uri, (struct span){0},
-                          job_output_take, &output, &why))
-            return !console_reader_gone() ||
-                   cancel(run,
-                          SPAN("{\"reason\":\"output closed by its reader\"}"),
-                          err);
-        if (why.kind != ERR_INTERRUPTED) {
-            *err = why;
-            return false;
-        }
-        progress_hide(&output.progress);
-        if (!go_on(run, err))
-            return false;
-        job_output_resume(&output);
-    }
+    text_addf(&path, "/api/v1/jobs/%s/logs", run->id);
+    call_uri_begin(&uri, text_string(&path));
+    call_uri_add(&uri, "follow", "1");
+    call_uri_add(&uri, "frames", "1");
+    if (run->output.place.len > 0)
+        call_uri_add(&uri, "from", text_string(&run->output.place));
+    return text_take(&uri.text);
 }
 
-static bool ended(void *ctx, struct span line) {
-    struct text *last = ctx;
+static bool take_output(void *ctx, struct span bytes) {
+    struct run *run = ctx;
+    return job_output_take(&run->output, bytes);
+}
 
-    text_reset(last);
-    text_addspan(last, line);
+static void output_broken(void *ctx) {
+    struct run *run = ctx;
+    job_output_break(&run->output);
+}
+
+/* Copies output until the job has ended or the reader of standard output has
+ * closed it. In the latter case the job is cancelled: run directly, it would
+ * have got SIGPIPE, and `run -- yes | head` has to end. */
+static bool show_output(struct run *run, struct err *err) {
+    struct follow follow = {.client = run->client,
+                            .uri = output_uri,
+                            .take = take_output,
+                            .broken = output_broken,
+                            .interrupted = go_on,
+                            .ctx = run,
+                            .until = MONO_NEVER};
+    return follow_stream(&follow, err) &&
+           (!console_reader_gone() ||
+            cancel(run, SPAN("{\"reason\":\"output closed by its reader\"}"),
+                   err));
+}
+
+static char *end_uri(void *ctx) {
+    const struct run *run = ctx;
+    struct text uri = TEXT_INIT;
+    text_addf(&uri, "/api/v1/wait?id=%s", run->id);
+    return text_take(&uri);
+}
+
+static bool take_end(void *ctx, struct span bytes) {
+    struct run *run = ctx;
+    text_addspan(&run->end, bytes);
     return true;
 }
 
-static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
-    CLEANUP(text_clear) struct text last = TEXT_INIT;
-    struct client_lines lines = {.line = ended, .ctx = &last};
-    struct arena *arena = &run->call->arena;
-    const char *uri = arena_printf(arena, "/api/v1/wait?id=%s", run->id);
-    struct err why = {0};
+static void end_broken(void *ctx) {
+    struct run *run = ctx;
+    text_reset(&run->end);
+}
 
-    while (!client_stream(run->client, API_GET, uri, (struct span){0},
-                          client_take_lines, &lines, &why)) {
-        if (why.kind != ERR_INTERRUPTED) {
-            *err = why;
-            return false;
-        }
-        if (!go_on(run, err))
-            return false;
-        err_clear(&why);
-    }
-    client_lines_end(&lines);
+static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
+    struct arena *arena = &run->call->arena;
+    struct follow follow = {.client = run->client,
+                            .uri = end_uri,
+                            .take = take_end,
+                            .broken = end_broken,
+                            .interrupted = go_on,
+                            .ctx = run,
+                            .until = MONO_NEVER};
+
+    if (!follow_stream(&follow, err))
+        return false;
     /* Then it does not matter whether the job was cancelled for that or had
      * ended before: console_finish() decides the exit status. */
     if (console_reader_gone() && run->interrupts == 0)
         return true;
-    struct span line = text_span(&last);
+    struct span line = span_trim(text_span(&run->end));
     *ret_status = (int)call_line_number(line, "exit_code");
     const char *reason = call_line_text(line, "reason", arena);
     const char *detail = call_line_printable(line, "detail", arena);
+    run->by_operator =
+        run->interrupts > 0 && strcmp(reason, REASON_OPERATOR) == 0;
     if (*ret_status != 0 && strncmp(reason, "exit-", 5) != 0)
         console_note("pointsman: %s: %s%s%s", run->id, reason,
                      detail[0] == '\0' ? "" : ": ", detail);
     return true;
 }
 
-static bool submit(struct run *run, const struct submission *submission,
+/* From here on the id is known: if the answer is lost, the same request makes
+ * no second job. A signal has to wait for the answer, because the job may exist
+ * already and must be cancelled then; a second one gives up. */
+static bool submit(struct run *run, struct submission *submission,
                    struct err *err) {
     CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
 
+    if (interrupt_pending() > 0)
+        return err_set(err, ERR_INTERRUPTED,
+                       "interrupted; nothing was submitted");
+    if (submission->id.len == 0) {
+        char id[ID_TEXT_BYTES];
+        command_make_id(clock_seed(), id);
+        submission->id = arena_span(&run->call->arena, span_of(id));
+    }
     submission_format(submission, &body);
-    if (!client_call(run->client, API_POST, "/api/v1/jobs?cause=run",
-                     text_span(&body), &reply, err))
-        return false;
-    run->id =
-        mem_string(call_line_text(text_span(&reply), "id", &run->call->arena));
-    return true;
+    run->patience = 1;
+    bool ok = follow_call(run->client, API_POST, "/api/v1/jobs?cause=run",
+                          text_span(&body), &reply, err);
+    run->patience = 0;
+    if (ok)
+        run->id = call_line_text(text_span(&reply), "id", &run->call->arena);
+    else if (err->kind == ERR_INTERRUPTED)
+        err_set(err, ERR_TEMPORARY,
+                "the server does not answer; if it has accepted '%.*s', that "
+                "job will run (pointsman cancel %.*s)",
+                (int)submission->id.len, submission->id.p,
+                (int)submission->id.len, submission->id.p);
+    return ok;
+}
+
+/* Ends as the shell expects it if the command was interrupted, so that its loop
+ * ends too. A command that has ended in its own way after a signal keeps its
+ * exit code. */
+static int finish(const struct run *run, int status) {
+    bool gave_up = status == err_exit_status(ERR_INTERRUPTED);
+    bool killed = gave_up || (run->by_operator && status > 128);
+
+    if (killed && interrupt_last() == SIGINT)
+        interrupt_die();
+    return gave_up ? 128 + interrupt_last() : status;
 }
 
 int cmd_run(struct call *call) {
-    struct run run = {.call = call, .in_terminal = isatty(STDIN_FILENO) == 1};
+    struct run run = {.call = call,
+                      .output = JOB_OUTPUT_INIT,
+                      .in_terminal = isatty(STDIN_FILENO) == 1};
     struct submission submission;
     struct err err = {0};
     int status = 0;
 
+    interrupt_catch();
     if (!submission_of_call(call, &submission, &err))
         return console_error(&err);
-    interrupt_catch(NULL, NULL);
-    bool ok =
-        call_client_ticking(call, host_is_gone, &run, &run.client, &err) &&
-        host_if_free(&run, &err) && submit(&run, &submission, &err) &&
-        follow(&run, &err) && wait_for_end(&run, &status, &err);
-    if (!ok && run.id != NULL && err.kind == ERR_UNAVAILABLE)
-        err_wrap(&err, "'%s' stays in the queue (pointsman wait %s)", run.id,
-                 run.id);
+    struct client_options options = {.interrupted = is_interrupted,
+                                     .interrupt_fd = interrupt_fd(),
+                                     .tick = on_tick,
+                                     .ctx = &run};
+    bool ok = call_client_with(call, &options, &run.client, &err) &&
+              host_if_free(&run, &err) && submit(&run, &submission, &err) &&
+              show_output(&run, &err) && wait_for_end(&run, &status, &err);
     if (!ok)
         status = console_error(&err);
     run_close(&run);
-    status = console_finish(status);
-    /* The job died of Ctrl-C: end in the same way, so that a shell's loop
-     * ends too. */
-    if (run.in_terminal && status == 128 + SIGINT && interrupt_last() == SIGINT)
-        interrupt_die();
-    return status;
+    return finish(&run, console_finish(status));
 }

@@ -2,6 +2,7 @@
 #include "cli/call_connect.h"
 #include "cli/table.h"
 #include "cli/console.h"
+#include "cli/follow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -508,27 +509,104 @@ int cmd_history(struct call *call) {
     return ok ? console_finish(0) : console_error(&err);
 }
 
+/* Events as they happen, from the last one that was shown. */
+struct following {
+    struct client_lines lines;
+    bool json;
+    uint64_t after;
+};
+
+static bool on_event(void *ctx, struct span line) {
+    struct following *following = ctx;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+
+    if (following->json)
+        (void)(console_write(line) && console_printf("\n"));
+    else
+        show_event(line, &arena);
+    (void)span_u64(span_of(call_line_text(line, "seq", &arena)),
+                   &following->after);
+    return console_flush();
+}
+
+static bool on_last_event(void *ctx, struct span line) {
+    struct following *following = ctx;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+
+    return span_u64(span_of(call_line_text(line, "seq", &arena)),
+                    &following->after);
+}
+
+static char *following_uri(void *ctx) {
+    const struct following *following = ctx;
+    struct text uri = TEXT_INIT;
+
+    text_addf(&uri, "/api/v1/events?follow=1&after=%" PRIu64, following->after);
+    return text_take(&uri);
+}
+
+static bool following_take(void *ctx, struct span bytes) {
+    struct following *following = ctx;
+    return client_take_lines(&following->lines, bytes);
+}
+
+static void following_broken(void *ctx) {
+    struct following *following = ctx;
+    text_reset(&following->lines.rest);
+}
+
+/* Without --after: from now on, whatever server is asked next. */
+static bool follow_begin(struct client *client, const char *after,
+                         struct following *following, struct err *err) {
+    struct client_lines last = {.line = on_last_event, .ctx = following};
+
+    if (after != NULL)
+        return span_u64(span_of(after), &following->after) ||
+               err_set(err, ERR_USAGE, "'--after' must be a number, not '%s'",
+                       after);
+    bool ok = client_stream(client, API_GET, "/api/v1/events?tail=1",
+                            (struct span){0}, client_take_lines, &last, err);
+    client_lines_end(&last);
+    return ok;
+}
+
+static bool follow_events(struct client *client, const char *after, bool json,
+                          struct err *err) {
+    struct following following = {.json = json};
+
+    following.lines =
+        (struct client_lines){.line = on_event, .ctx = &following};
+    bool ok = follow_begin(client, after, &following, err) &&
+              follow_stream(&(struct follow){.client = client,
+                                             .uri = following_uri,
+                                             .take = following_take,
+                                             .broken = following_broken,
+                                             .ctx = &following,
+                                             .until = MONO_NEVER},
+                            err);
+    client_lines_end(&following.lines);
+    return ok;
+}
+
 int cmd_events(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
     struct call_uri uri;
-    bool follow = call_has(call, "follow");
     const char *after = call_value(call, "after");
+    bool json = call_has(call, "json"), ok;
 
     if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
         return console_error(&err);
-    call_uri_begin(&uri, "/api/v1/events");
-    call_uri_add(&uri, "after", after);
-    if (follow) {
-        call_uri_add(&uri, "follow", "1");
-        if (after == NULL)
-            call_uri_add(&uri, "tail", "0");
+    if (call_has(call, "follow")) {
+        ok = follow_events(client, after, json, &err);
     } else {
+        call_uri_begin(&uri, "/api/v1/events");
+        call_uri_add(&uri, "after", after);
         call_uri_add(&uri, "limit", "1000000000");
+        ok = call_show_lines(client, text_string(&uri.text), json, show_event,
+                             &err);
+        text_clear(&uri.text);
     }
-    bool ok = call_show_lines(client, text_string(&uri.text),
-                              call_has(call, "json"), show_event, &err);
-    text_clear(&uri.text);
     client_close(client);
     return ok ? console_finish(0) : console_error(&err);
 }

@@ -2,6 +2,8 @@
 #include "cli/call_connect.h"
 #include "cli/table.h"
 #include "cli/console.h"
+#include "cli/follow.h"
+#include "cli/job_output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +15,22 @@
 /* ---- wait ---------------------------------------------------------------- */
 
 struct waited {
+    const struct call *call;
+    struct client_lines lines;
     bool json;
-    int status; /* the first that is not 0 */
-    size_t count;
+    int status;          /* the first that is not 0 */
+    size_t count, again; /* answers; of which so many come once more */
+    struct mono until;
 };
 
 static bool on_job_ended(void *ctx, struct span line) {
     struct waited *waited = ctx;
     int code = (int)call_line_number(line, "exit_code");
 
+    if (waited->again > 0) {
+        waited->again--;
+        return true;
+    }
     waited->count++;
     if (waited->status == 0)
         waited->status = code;
@@ -46,14 +55,16 @@ static bool on_job_ended(void *ctx, struct span line) {
     return true;
 }
 
-static char *wait_uri(const struct call *call, struct mono until) {
+static char *wait_uri(void *ctx) {
+    const struct waited *waited = ctx;
+    const struct call *call = waited->call;
     struct call_uri uri;
 
     call_uri_begin(&uri, "/api/v1/wait");
     for (size_t i = 0; i < call->word_count; i++)
         call_uri_add(&uri, "id", call->words[i]);
-    if (until.ns != MONO_NEVER.ns) {
-        int64_t left = mono_ms_since(until, clock_mono());
+    if (waited->until.ns != MONO_NEVER.ns) {
+        int64_t left = mono_ms_since(waited->until, clock_mono());
         char timeout[32];
         snprintf(timeout, sizeof(timeout), "%" PRId64,
                  left > 0 ? (left + 999) / 1000 : 0);
@@ -62,29 +73,23 @@ static char *wait_uri(const struct call *call, struct mono until) {
     return text_take(&uri.text);
 }
 
-/* All answers come at the end, so that nothing is lost if the server stops
- * earlier: then its successor is asked, or the registry. */
-static bool wait_for_all(struct call *call, struct client *client,
-                         struct mono until, struct waited *waited,
-                         struct err *err) {
-    for (;;) {
-        CLEANUP(text_free_string) char *uri = wait_uri(call, until);
-        struct client_lines lines = {.line = on_job_ended, .ctx = waited};
-        bool ok = client_stream(client, API_GET, uri, (struct span){0},
-                                client_take_lines, &lines, err);
-        client_lines_end(&lines);
-        if (ok || err->kind != ERR_UNAVAILABLE || waited->count > 0 ||
-            !client_look_again(client))
-            return ok;
-        console_note("pointsman: %s; still waiting", err->text);
-        err_clear(err);
-    }
+static bool take_ends(void *ctx, struct span bytes) {
+    struct waited *waited = ctx;
+    return client_take_lines(&waited->lines, bytes);
+}
+
+static void wait_broken(void *ctx) {
+    struct waited *waited = ctx;
+    text_reset(&waited->lines.rest);
+    waited->again = waited->count;
 }
 
 int cmd_wait(struct call *call) {
     struct client *client = NULL;
-    struct waited waited = {.json = call_has(call, "json")};
-    struct mono until = MONO_NEVER;
+    struct waited waited = {.call = call,
+                            .lines = {.line = on_job_ended, .ctx = &waited},
+                            .json = call_has(call, "json"),
+                            .until = MONO_NEVER};
     struct err err = {0};
     long long ms = -1;
 
@@ -93,8 +98,15 @@ int cmd_wait(struct call *call) {
         !call_client(call, &client, &err))
         return console_error(&err);
     if (ms >= 0)
-        until = mono_add_ms(clock_mono(), ms);
-    bool ok = wait_for_all(call, client, until, &waited, &err);
+        waited.until = mono_add_ms(clock_mono(), ms);
+    bool ok = follow_stream(&(struct follow){.client = client,
+                                             .uri = wait_uri,
+                                             .take = take_ends,
+                                             .broken = wait_broken,
+                                             .ctx = &waited,
+                                             .until = waited.until},
+                            &err);
+    client_lines_end(&waited.lines);
     client_close(client);
     return ok ? console_finish(waited.status) : console_error(&err);
 }
@@ -189,6 +201,49 @@ static void show_attempt(struct span line, struct arena *arena) {
     show_events(line, arena);
 }
 
+/* An output that is shown while it grows. */
+struct growing {
+    struct job_output output;
+    const char *uri;
+};
+
+static char *growing_uri(void *ctx) {
+    struct growing *growing = ctx;
+    struct call_uri uri = {.more = true};
+
+    text_adds(&uri.text, growing->uri);
+    if (growing->output.place.len > 0)
+        call_uri_add(&uri, "from", text_string(&growing->output.place));
+    return text_take(&uri.text);
+}
+
+static bool growing_take(void *ctx, struct span bytes) {
+    struct growing *growing = ctx;
+    return job_output_take(&growing->output, bytes);
+}
+
+static void growing_broken(void *ctx) {
+    struct growing *growing = ctx;
+    job_output_break(&growing->output);
+}
+
+static bool show_growing(struct client *client, const char *uri,
+                         client_take *sink, void *ctx, struct err *err) {
+    struct growing growing = {.output = JOB_OUTPUT_INIT, .uri = uri};
+
+    growing.output.sink = sink;
+    growing.output.ctx = ctx;
+    bool ok = follow_stream(&(struct follow){.client = client,
+                                             .uri = growing_uri,
+                                             .take = growing_take,
+                                             .broken = growing_broken,
+                                             .ctx = &growing,
+                                             .until = MONO_NEVER},
+                            err);
+    job_output_clear(&growing.output);
+    return ok;
+}
+
 int cmd_logs(struct call *call) {
     static const char *const passed[] = {"attempt", "node", "tail",
                                          "lines",   "grep", "stream"};
@@ -197,7 +252,8 @@ int cmd_logs(struct call *call) {
     struct client_lines lines = {.line = log_line, .ctx = &numbered};
     struct call_uri uri;
     struct err err = {0};
-    bool json = call_has(call, "json");
+    bool json = call_has(call, "json"), follow = call_has(call, "follow");
+    client_take *take = json ? client_take_lines : to_stdout;
     long long attempt = 0;
 
     if (!call_operands(call, 1, 1, &err) ||
@@ -212,13 +268,14 @@ int cmd_logs(struct call *call) {
                                 client_word(&call->arena, call->words[0])));
     for (size_t i = 0; i < COUNT(passed); i++)
         call_uri_add(&uri, passed[i], call_value(call, passed[i]));
-    call_uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
+    call_uri_add(&uri, "follow", follow ? "1" : NULL);
+    call_uri_add(&uri, "places", follow ? "1" : NULL);
     call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
     call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
-    bool ok =
-        client_stream(client, API_GET, text_string(&uri.text), (struct span){0},
-                      json ? client_take_lines : to_stdout,
-                      json ? (void *)&lines : NULL, &err);
+    const char *text = text_string(&uri.text);
+    bool ok = follow ? show_growing(client, text, take, &lines, &err)
+                     : client_stream(client, API_GET, text, (struct span){0},
+                                     take, &lines, &err);
     client_lines_end(&lines);
     text_clear(&uri.text);
     client_close(client);

@@ -34,21 +34,14 @@ void interrupt_wake(void (*wake)(void *ctx), void *ctx) {
     waker = wake;
 }
 
-void interrupt_catch(void (*wake)(void *ctx), void *ctx) {
-    struct sigaction action = {.sa_handler = caught};
+void interrupt_catch(void) {
+    struct sigaction action = {.sa_handler = caught}, before;
 
-    interrupt_wake(wake, ctx);
     if (ends[0] >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-}
-
-void interrupt_catch_hangup(void) {
-    struct sigaction action = {.sa_handler = caught}, before;
-
-    if (ends[0] >= 0 && sigaction(SIGHUP, NULL, &before) == 0 &&
-        before.sa_handler != SIG_IGN)
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         (void)sigaction(SIGHUP, &action, NULL);
 }
 
@@ -56,18 +49,16 @@ int interrupt_fd(void) {
     return ends[0];
 }
 
-bool interrupt_pending(void *ctx) {
-    (void)ctx;
-    return atomic_load(&pending) != 0;
+/* The pipe is emptied first: a later signal leaves a byte for the next time. */
+unsigned interrupt_pending(void) {
+    char dropped[64];
+
+    while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
+        continue;
+    return atomic_load(&pending);
 }
 
 unsigned interrupt_take(void) {
-    char dropped[64];
-
-    /* The pipe is emptied first: a later signal leaves a byte for the next
-     * time. */
-    while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
-        continue;
     return atomic_exchange(&pending, 0);
 }
 

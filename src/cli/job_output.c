@@ -22,13 +22,30 @@ static bool shares_terminal(unsigned stream) {
            isatty(STDOUT_FILENO) == 1;
 }
 
+static bool is_output(const struct job_output *output) {
+    return output->head[0] < LOG_FRAME_PROGRESS;
+}
+
+/* What was printed before the stream broke off is not printed again. */
+static struct span drop_again(struct job_output *output, struct span piece) {
+    size_t drop = output->again < piece.len ? (size_t)output->again : piece.len;
+
+    output->again -= drop;
+    output->since += piece.len - drop;
+    return span_make(piece.p + drop, piece.len - drop);
+}
+
 static bool print_piece(struct job_output *output, struct span piece) {
     unsigned stream = output->head[0];
-    if (stream == LOG_FRAME_PROGRESS) {
+    if (!is_output(output)) {
         text_addspan(&output->line, piece);
         return true;
     }
-    output->passed += piece.len;
+    piece = drop_again(output, piece);
+    if (piece.len == 0)
+        return true;
+    if (output->sink != NULL)
+        return output->sink(output->ctx, piece);
     if (!shares_terminal(stream))
         return write_out(stream, piece);
     progress_hide(&output->progress);
@@ -38,8 +55,13 @@ static bool print_piece(struct job_output *output, struct span piece) {
 }
 
 static void end_frame(struct job_output *output) {
-    if (output->head[0] == LOG_FRAME_PROGRESS)
+    if (output->head[0] == LOG_FRAME_PROGRESS && output->sink == NULL)
         progress_set(&output->progress, text_span(&output->line));
+    if (output->head[0] == LOG_FRAME_PLACE) {
+        text_reset(&output->place);
+        text_addspan(&output->place, text_span(&output->line));
+        output->since = output->again = 0;
+    }
     text_reset(&output->line);
     output->head_bytes = 0;
 }
@@ -76,13 +98,16 @@ bool job_output_take(void *ctx, struct span bytes) {
     return true;
 }
 
-void job_output_resume(struct job_output *output) {
+void job_output_break(struct job_output *output) {
+    progress_hide(&output->progress);
     text_reset(&output->line);
     output->head_bytes = 0;
     output->left = 0;
+    output->again = output->since;
 }
 
 void job_output_clear(struct job_output *output) {
     progress_clear(&output->progress);
     text_clear(&output->line);
+    text_clear(&output->place);
 }

@@ -23,7 +23,7 @@ static struct wall strictly_later(struct wall now) {
     return (struct wall){next};
 }
 
-static void make_id(uint64_t seed, char ret[ID_TEXT_BYTES]) {
+void command_make_id(uint64_t seed, char ret[ID_TEXT_BYTES]) {
     struct random random;
     unsigned char ten[10];
     random_init(&random, seed);
@@ -98,7 +98,7 @@ bool command_admit(struct store_batch *batch, const struct base *base,
     if (submission->id.len > 0) {
         *ret_id = arena_span(arena, submission->id);
     } else {
-        make_id(origin->seed, id);
+        command_make_id(origin->seed, id);
         *ret_id = arena_span(arena, span_of(id));
     }
     struct span spec = make_spec(submission, arena);

@@ -2,11 +2,17 @@
 #ifndef POINTSMAN_COMMANDS_COMMAND_ADMIT_H
 #define POINTSMAN_COMMANDS_COMMAND_ADMIT_H
 
+#include <stdint.h>
+
 #include "lib/err.h"
 #include "base/base.h"
 #include "base/origin.h"
+#include "os/sum.h"
 #include "store/store.h"
 #include "wire/submission.h"
+
+/* An id for a job that was given none. */
+void command_make_id(uint64_t seed, char ret[ID_TEXT_BYTES]);
 
 /* True if there is an account under which the command of `submitter` may run,
  * as from base_run_as_command. `base` NULL: only its start decides. */

@@ -9,9 +9,8 @@
 #include "serve/roles.h"
 
 struct host {
+    struct host_options options;
     uv_loop_t loop;
-    struct base *base;
-    struct roles_box *box;
     struct roles *roles;
     struct api *api;
     uv_async_t waker;
@@ -55,20 +54,26 @@ static void shut_loop(struct host *host) {
     uv_loop_close(&host->loop);
 }
 
-bool host_open(struct base *base, struct roles_box *box, bool terminal,
-               struct host **ret_host, struct err *err) {
+static bool is_paused(void *ctx) {
+    const struct host *host = ctx;
+    return !host->closing && host->options.paused(host->options.ctx);
+}
+
+bool host_open(const struct host_options *of, struct host **ret_host,
+               struct err *err) {
     struct host *host = mem_alloc(sizeof(*host));
-    host->base = base;
-    host->box = box;
+    struct base *base = of->base;
+    host->options = *of;
     uv_loop_init(&host->loop);
     uv_async_init(&host->loop, &host->waker, on_waker);
     uv_timer_init(&host->loop, &host->timer);
     host->waker.data = host->timer.data = host;
     struct roles_options options = {
         .base = base,
-        .box = box,
+        .box = of->box,
         .is_host = true,
-        .terminal = terminal,
+        .terminal = of->terminal,
+        .paused = is_paused,
         .turned = on_turned,
         .stopped = on_stopped,
         .lost = on_lost,
@@ -119,6 +124,10 @@ void host_hurry(struct host *host) {
     uv_async_send(&host->waker);
 }
 
+void host_go_on(struct host *host) {
+    roles_wake(host->roles);
+}
+
 void host_interrupted(struct host *host) {
     roles_interrupted(host->roles);
 }
@@ -128,7 +137,8 @@ void host_close(struct host *host, bool now) {
         return;
     api_free(host->api);
     host->closing = true;
-    roles_stop(host->roles, now ? 0 : host->base->config.queue.drain_s * 1000);
+    roles_stop(host->roles,
+               now ? 0 : host->options.base->config.queue.drain_s * 1000);
     while (!host->stopped && !host->lost) {
         uv_run(&host->loop, UV_RUN_ONCE);
         if (host->hurry) {

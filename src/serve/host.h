@@ -14,13 +14,23 @@
 
 struct host;
 
-/* `base` is opened for writing with its registry (its store_options.wake is
- * roles_wake_box, the ctx `box`) and stays the caller's. `terminal`:
- * commands stay in this process group, so that the terminal's Ctrl-Z stops
- * them too. ERR_RUNNING: another process has a role of this base already.
- * That process runs the jobs: wait for them, and try again when it is gone. */
-bool host_open(struct base *base, struct roles_box *box, bool terminal,
-               struct host **ret_host, struct err *err);
+struct host_options {
+    struct base *base; /* opened for writing with its registry (its
+                          store_options.wake is roles_wake_box, the ctx `box`);
+                          it stays the caller's */
+    struct roles_box *box;
+    bool terminal; /* commands stay in this process group, so that the
+                      terminal's Ctrl-Z stops them too */
+    /* Nothing is decided while this is true: a signal has come, and the caller
+     * is about to cancel its job. Then host_go_on. */
+    bool (*paused)(void *ctx);
+    void *ctx;
+};
+
+/* ERR_RUNNING: another process has a role of this base already. That process
+ * runs the jobs: wait for them, and try again when it is gone. */
+bool host_open(const struct host_options *options, struct host **ret_host,
+               struct err *err);
 struct api *host_api(struct host *host);
 /* Lets the roles work until something has happened (an event, a reply ready,
  * a wake-up) or the time is up; -1 = no limit. False: the host cannot
@@ -29,6 +39,8 @@ bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
 /* Ends a host_wait, and the waiting in host_close. May be called from any
  * thread and from signal handlers. */
 void host_hurry(struct host *host);
+/* The pause is over. */
+void host_go_on(struct host *host);
 /* Ctrl-C was sent to this process group (worker_interrupted). */
 void host_interrupted(struct host *host);
 /* Starts nothing new, lets running jobs end (for [queue] drain seconds,

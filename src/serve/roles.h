@@ -29,8 +29,9 @@ struct roles_options {
     const struct role *only; /* NULL: all */
     bool is_host;            /* for the host of a `run` without a server */
     uint64_t job_limit;
-    bool terminal; /* commands stay in this process group */
-    bool once;     /* reads prequeue/ once; no polling */
+    bool terminal;             /* commands stay in this process group */
+    bool (*paused)(void *ctx); /* true: decide nothing yet; NULL: never */
+    bool once;                 /* reads prequeue/ once; no polling */
     /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */
     void (*stopped)(void *ctx); /* roles_stop is complete */

@@ -128,6 +128,11 @@ void roles_turn(struct roles *roles) {
     if (roles->closing)
         return;
     store_turn(roles->base->store);
+    if (roles->options.paused && roles->options.paused(roles->options.ctx)) {
+        if (roles->options.turned)
+            roles->options.turned(roles->options.ctx);
+        return;
+    }
     if (roles->reload) {
         roles->reload = false;
         if (!roles_reload(roles, &err))

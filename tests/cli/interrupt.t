@@ -41,8 +41,8 @@ $ pointsman fsck
 # caller, it has accepted the connection of `wait`.
 $ pointsman submit --id w --hold -- sh -c 'exit 6'
 | w
-$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q 'server *running'; do :; done; pointsman wait w 2>wait.err & w=$!; until ls -l /proc/$w/fd | grep -q socket; do :; done; pointsman status >answer; pointsman status >answer; kill -KILL $s; until grep -q 'still waiting' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
+$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q 'server *running'; do :; done; pointsman wait w 2>wait.err & w=$!; until ls -l /proc/$w/fd | grep -q socket; do :; done; pointsman status >answer; pointsman status >answer; kill -KILL $s; until grep -q 'waiting for a server' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
 = 6
 $ sed 's/: [^;]*;/: ...;/' wait.err
-| pointsman: ...; still waiting
+| pointsman: ...; waiting for a server
 | w: exit-6, exit code 6

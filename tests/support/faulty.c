@@ -3,6 +3,7 @@
  *
  *   faulty [--only WORD] [--kill all|one] [--fail ENOSPC|EIO] [--for N]
  *          [--at K] [--reads DIR] [--log FILE] -- COMMAND...
+ *   faulty --interrupt [--at K] [--log FILE] -- COMMAND...
  *
  * At call K, --kill kills all processes or the calling process, and --fail
  * makes the call fail (with --for, N consecutive calls). --fail counts only
@@ -11,8 +12,10 @@
  * ^WORD those whose command line begins with WORD. --reads counts, instead of
  * the mutating calls, those that open files below DIR for reading or read from
  * them; DIR is absolute. Without --at, no fault is injected. The log gets one
- * line for each call, and the total. The exit status is 137 if the fault
- * occurred, 125 if processes cannot be traced, otherwise that of the command.
+ * line for each call, and the total. --interrupt counts all calls of the first
+ * process alone, and sends it INT at call K. The exit status is 137 if the fault
+ * occurred, 125 if processes cannot be traced, otherwise, and with --interrupt,
+ * that of the command.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +41,7 @@
 
 enum { CANNOT = 125, CAME = 137, LINE_BYTES = 4096 };
 
-enum fault { COUNT_ONLY, KILL_ALL, KILL_ONE, FAIL };
+enum fault { COUNT_ONLY, KILL_ALL, KILL_ONE, FAIL, INTERRUPT };
 
 static const struct {
     int number;
@@ -59,6 +62,7 @@ static const struct {
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 static const char *reads; /* the directory of --reads, or NULL */
+static bool interrupts;   /* --interrupt */
 
 static bool is_read(long nr) {
     return nr == SYS_read || nr == SYS_pread64;
@@ -86,6 +90,8 @@ static bool filter_install(void) {
         (unsigned)offsetof(struct seccomp_data, field))
 #define ANSWER(what) \
     filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what)
+    if (interrupts)
+        ANSWER(SECCOMP_RET_TRACE);
     LOAD(nr);
     for (size_t i = 0; i < CALLS; i++) {
         bool opens = calls[i].number == SYS_openat && reads == NULL;
@@ -210,6 +216,8 @@ static void strike(struct trial *trial, pid_t tid) {
     trial->came = true;
     if (trial->fault == KILL_ONE) {
         kill(process_of(tid), SIGKILL);
+    } else if (trial->fault == INTERRUPT) {
+        kill(trial->first, SIGINT);
     } else if (trial->fault == KILL_ALL) {
         trial->killing = true;
         kill_all();
@@ -303,6 +311,8 @@ static bool is_meant(const struct trial *trial, const char *line) {
 static void on_call(struct trial *trial, pid_t tid) {
     char line[LINE_BYTES];
     struct __ptrace_syscall_info info;
+    if (interrupts && process_of(tid) != trial->first)
+        return;
     command_line(tid, line);
     if (!is_meant(trial, line) ||
         ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info) <= 0 ||
@@ -387,6 +397,11 @@ int main(int argc, char **argv) {
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *option = argv[i];
+        if (strcmp(option, "--interrupt") == 0) {
+            interrupts = true;
+            trial.fault = INTERRUPT;
+            continue;
+        }
         const char *value = i + 1 < argc ? argv[++i] : "";
         if (strcmp(option, "--at") == 0)
             trial.at = atol(value);
@@ -414,5 +429,5 @@ int main(int argc, char **argv) {
         fprintf(trial.log, "total %ld\n", trial.count);
         fclose(trial.log);
     }
-    return trial.came ? CAME : trial.status;
+    return trial.came && !interrupts ? CAME : trial.status;
 }

@@ -177,7 +177,7 @@ static void lines_are_not_split_by_the_other_stream(void **state) {
 
 static void frames_carry_pieces_unchanged(void **state) {
     (void)state;
-    struct log_filter filter = {.form = LOG_FRAMES};
+    struct log_filter filter = {.framed = true};
     struct text text = TEXT_INIT;
     struct stamp err = {.stream = STAMP_ERR, .ms = 1};
     log_filter_add(&filter, &err, SPAN("a\nb"), &text);

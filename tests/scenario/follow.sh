@@ -1,0 +1,206 @@
+#!/bin/sh
+# follow.sh PROGRAM: `run`, `wait`, `logs -f` and `events -f` while servers stop
+# and start again, and signals to `run` with and without a server.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# watch_job ID: starts `logs -f`, `wait` and `events -f`
+watch_job() {
+    begin pointsman logs -f --stream out "$1" >logs.said 2>logs.notes
+    logs=$begun
+    begin pointsman wait "$1" >wait.said 2>wait.notes
+    waits=$begun
+    begin pointsman events -f --json >events.said 2>events.notes
+    events=$begun
+    within sh -c "until grep -q begun logs.said; do :; done"
+}
+
+server_is_replaced() {
+    make_base
+    mkfifo here.1 here.2 gate.2
+    serve_begin
+    begin pointsman run --id job -- sh -c 'printf "begun "
+        echo >here.$POINTSMAN_ATTEMPT
+        read -r line <gate.$POINTSMAN_ATTEMPT || exec sleep 100000
+        echo "attempt $POINTSMAN_ATTEMPT"; exit 7' >run.said 2>run.notes
+    run=$begun
+    within cat here.1
+    watch_job job
+    within sh -c 'until grep -q begun run.said; do :; done'
+    pointsman submit --id before --hold -- true
+    within sh -c 'until grep -q before events.said; do :; done'
+    kill -KILL "$server"
+    expect_exit "$server" 137
+    within sh -c 'until grep -q "waiting for a server" run.notes logs.notes; do :; done'
+    serve_begin
+    within cat here.2
+    echo go >gate.2
+    expect_exit "$run" 7
+    expect_exit "$logs" 0
+    expect_exit "$waits" 7
+    within sh -c 'until grep -q "exit-7" events.said; do :; done'
+    kill "$events"
+    printf 'begun begun attempt 2\n' | cmp - run.said
+    printf 'begun begun attempt 2\n' | cmp - logs.said
+    pointsman events --json | sed -n '/"id":"before"/,$p' >all
+    sed -n '/"id":"before"/,$p' events.said | cmp - all
+    serve_end
+}
+scenario 'whoever follows goes on with the server that comes next' \
+    server_is_replaced
+
+# The registry is read if no server comes.
+no_server_comes() {
+    make_base
+    serve_begin
+    pointsman submit --id job --hold -- sh -c 'echo ran; exit 7'
+    begin pointsman wait job >wait.said 2>wait.notes
+    waits=$begun
+    begin pointsman logs -f job >logs.said 2>logs.notes
+    logs=$begun
+    within sh -c 'for pid; do until ls -l /proc/$pid/fd | grep -q socket
+        do :; done; done' - "$waits" "$logs"
+    pointsman status >answer
+    pointsman status >answer
+    serve_end
+    within sh -c 'until grep -q "waiting for a server" wait.notes; do :; done'
+    pointsman release job
+    pointsman daemon all --until-idle
+    expect_exit "$waits" 7
+    expect_exit "$logs" 0
+    same 'output' "$(cat logs.said)" ran
+}
+scenario 'without a server that comes back, the registry answers' \
+    no_server_comes
+
+# ---- signals to `run` --------------------------------------------------------
+
+# signalled NAME CODE: `run` ends with CODE after the signal, and what is
+# recorded is in `recorded`
+signalled() {
+    mkfifo "here.$1"
+    begin env --default-signal=HUP,INT pointsman run --id "by$1" -- \
+        sh -c "echo >here.$1; exec sleep 100000" >said 2>&1
+    within cat "here.$1"
+    kill -"$1" "$begun"
+    expect_exit "$begun" "$2"
+    pointsman history "by$1" | sed "s/^[^ ]* [^ ]* //" >>recorded
+    rm "here.$1"
+}
+
+signals_are_recorded_alike() {
+    make_base
+    for name in INT TERM HUP; do
+        case $name in
+        INT) signalled INT 130 ;;
+        *) signalled $name 143 ;;
+        esac
+    done
+    mv recorded without
+    rm -rf base project.git
+    make_base
+    serve_begin
+    for name in INT TERM HUP; do
+        case $name in
+        INT) signalled INT 130 ;;
+        *) signalled $name 143 ;;
+        esac
+    done
+    serve_end
+    says 'cancel asked' recorded
+    cmp without recorded
+}
+scenario 'INT, TERM and HUP end run in the same way with and without a server' \
+    signals_are_recorded_alike
+
+# The shell that runs a loop sees that it was interrupted.
+loop_ends() {
+    make_base
+    serve_begin
+    mkfifo here.fifo
+    cat >loop.sh <<'EOF2'
+for i in 1 2 3; do
+    pointsman run -- sh -c 'echo >here.fifo; exec sleep 100000'
+    echo turn >>turns
+done
+EOF2
+    python3 - <<'EOF2'
+import os, pty, signal, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("bash", ["bash", "loop.sh"])
+open("here.fifo").read()
+os.write(fd, b"\x03")
+try:
+    while os.read(fd, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(0 if os.waitpid(pid, 0)[1] & 127 == signal.SIGINT else 1)
+EOF2
+    [ ! -e turns ] || wrong 'the loop went on'
+    serve_end
+}
+scenario 'Ctrl-C ends a loop of the shell with a server too' loop_ends
+
+hangs_up() {
+    make_base
+    for served in no yes; do
+        [ $served = no ] || serve_begin
+        mkfifo here.$served
+        python3 - $served <<'EOF2'
+import os, pty, sys
+served = sys.argv[1]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("pointsman", ["pointsman", "run", "--id", "hung" + served, "--",
+              "sh", "-c", f"echo >here.{served}; exec sleep 100000"])
+open("here." + served).read()
+os.close(fd)
+os.waitpid(pid, 0)
+EOF2
+        same "state of hung$served" \
+            "$(pointsman status --json hung$served | jq -r .state)" terminated
+        pointsman history hung$served >recorded
+        says interrupted recorded
+    done
+    serve_end
+}
+scenario 'a terminal that hangs up cancels the job, with and without a server' \
+    hangs_up
+
+reader_leaves() {
+    make_base
+    for served in no yes; do
+        [ $served = no ] || serve_begin
+        bash -c 'pointsman run -- yes | head -n 1; exit ${PIPESTATUS[0]}' \
+            >said || is=$?
+        same 'exit status of run, and output' "$is $(cat said)" '141 y'
+    done
+    serve_end
+}
+scenario 'run ends with 141 when the reader of its output leaves' reader_leaves
+
+server_is_gone() {
+    make_base
+    serve_begin
+    mkfifo here.fifo
+    begin env --default-signal=INT pointsman run --id job -- \
+        sh -c 'echo >here.fifo; exec sleep 100000' 2>notes
+    run=$begun
+    within cat here.fifo
+    kill -KILL "$server"
+    expect_exit "$server" 137
+    within sh -c 'until grep -q "waiting for a server" notes; do :; done'
+    kill -INT "$run"
+    within sh -c 'until pointsman history job | grep -q "cancel asked"
+        do :; done'
+    kill -INT "$run"
+    expect_exit "$run" 130
+    serve_begin
+    ends 143 within pointsman wait job
+    serve_end
+}
+scenario 'Ctrl-C cancels the job of a server that is gone' server_is_gone
+
+finish
