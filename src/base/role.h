@@ -57,6 +57,13 @@ struct role_turn {
 /* The work of a role. Roles that share an engine share a single instance of it
  * in a process: `queue` and `exec` are two halves of the scheduler. All
  * functions are called from the loop; those marked may be NULL. */
+/* The stages of a stop. */
+enum role_drain {
+    ROLE_DRAIN,  /* starts nothing new */
+    ROLE_RETURN, /* and asks what runs to end; its jobs are requeued */
+    ROLE_KILL    /* and kills it */
+};
+
 struct role_engine {
     /* The process already holds the locks of the roles. After an error the
      * instance is closed if *ret_self is set. */
@@ -70,9 +77,8 @@ struct role_engine {
     /* True if nothing can change without time passing (doc/design/processes.md,
      * P14). */
     bool (*is_idle)(const void *self);
-    /* Stops starting new work; with `at_once` running jobs are also ended and
-     * requeued. May be NULL. */
-    void (*drain)(void *self, bool at_once);
+    /* Ends the work of the role as far as `how` says. May be NULL. */
+    void (*drain)(void *self, enum role_drain how);
     /* True if nothing runs any more. NULL: this role never runs anything. */
     bool (*is_drained)(const void *self);
     /* Adds lines for GET /metrics. May be NULL. */

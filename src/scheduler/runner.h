@@ -86,7 +86,9 @@ struct run_start {
 
 enum run_stop {
     RUN_STOP_TERM,
-    RUN_STOP_HUP, /* a rollback stops it */
+    RUN_STOP_HUP,    /* a rollback stops it */
+    RUN_STOP_RETURN, /* the role stops: TERM, and KILL even if the job asks for
+                        TERM only */
     RUN_STOP_KILL,
     RUN_STOP_WITHDRAW /* only if it has not started: it ends with result 104 */
 };

@@ -505,7 +505,7 @@ void scheduler_drain(struct scheduler *scheduler) {
     scheduler_withdraw_ahead(scheduler, UINT_MAX);
 }
 
-void scheduler_return(struct scheduler *scheduler) {
+void scheduler_return(struct scheduler *scheduler, bool kill) {
     scheduler->draining = scheduler->returning = true;
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
@@ -513,7 +513,7 @@ void scheduler_return(struct scheduler *scheduler) {
             attempt->tracked->killer = RETRY_STOP;
         if (attempt->is_started)
             scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                                   RUN_STOP_KILL);
+                                   kill ? RUN_STOP_KILL : RUN_STOP_RETURN);
     }
     LIST_EACH (&scheduler->arrays, link) {
         struct tracked_array *array = LIST_OF(link, struct tracked_array, link);

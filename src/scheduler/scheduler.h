@@ -103,9 +103,9 @@ void scheduler_follow(struct scheduler *scheduler, bool follows);
  * whose process died; without an answer the set stays executing until the next
  * start, so that a target that cannot be used does not hold up a stop. */
 void scheduler_drain(struct scheduler *scheduler);
-/* The same, and kills all running attempts; their jobs go back to P, reason
- * `returned`. */
-void scheduler_return(struct scheduler *scheduler);
+/* The same, and asks all running attempts to end, or kills them; their jobs go
+ * back to P, reason `returned`. */
+void scheduler_return(struct scheduler *scheduler, bool kill);
 
 unsigned scheduler_running(const struct scheduler *scheduler);
 /* True if nothing is running, no batch is under way, and nothing can change

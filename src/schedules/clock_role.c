@@ -88,9 +88,9 @@ static bool clock_is_idle(const void *self) {
     return schedule_driver_idle(engine->driver);
 }
 
-static void clock_drain(void *self, bool at_once) {
+static void clock_drain(void *self, enum role_drain how) {
     struct clock_engine *engine = self;
-    (void)at_once;
+    (void)how;
     schedule_driver_drain(engine->driver);
 }
 

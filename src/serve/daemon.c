@@ -28,6 +28,7 @@ struct daemon {
     int serve_lock;
     int status;
     bool stopping, closing;
+    unsigned signals; /* that asked for the stop */
 };
 
 static int complain(const struct err *err) {
@@ -72,8 +73,11 @@ static void on_lost(void *ctx, const char *why) {
 static void on_stop_signal(uv_signal_t *handle, int number) {
     struct daemon *daemon = handle->data;
     log_info("%s: %s", number == SIGTERM ? "TERM" : "INT",
-             daemon->stopping ? "stopping now, running jobs are requeued"
-                              : "waiting for running jobs to end");
+             daemon->signals == 0 ? "waiting for running jobs to end"
+             : daemon->signals == 1
+                 ? "ending running jobs, which are requeued"
+                 : "killing running jobs, which are requeued");
+    daemon->signals++;
     stop(daemon);
 }
 

@@ -26,7 +26,7 @@ struct daemon_options {
 };
 
 /* The whole life of such a process, including signals: TERM and INT drain, a
- * second one does not wait; HUP reloads the configuration. Returns the exit
+ * second one sends TERM to what still runs, a third one KILL; HUP reloads the configuration. Returns the exit
  * status; errors have been printed on stderr. ERR_RUNNING is 99. */
 int daemon_run(const struct daemon_options *options);
 

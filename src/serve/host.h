@@ -44,7 +44,7 @@ void host_go_on(struct host *host);
 /* Ctrl-C was sent to this process group (worker_interrupted). */
 void host_interrupted(struct host *host);
 /* Starts nothing new, lets running jobs end (for [queue] drain seconds,
- * unless `now`), returns the rest to P, closes. The API must have no open
+ * unless `now`), ends the rest as roles_stop does and returns it to P, closes. The API must have no open
  * call. NULL is fine. */
 void host_close(struct host *host, bool now);
 

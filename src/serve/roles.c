@@ -410,10 +410,10 @@ void roles_interrupted(struct roles *roles) {
 
 /* ---- ending ------------------------------------------------------------- */
 
-void roles_drain(struct roles *roles, bool at_once) {
+void roles_drain(struct roles *roles, enum role_drain how) {
     for (size_t i = 0; i < roles->engine_count; i++)
         if (roles->engines[i].engine->drain)
-            roles->engines[i].engine->drain(roles->engines[i].self, at_once);
+            roles->engines[i].engine->drain(roles->engines[i].self, how);
 }
 
 bool roles_are_drained(const struct roles *roles) {
@@ -427,12 +427,14 @@ bool roles_are_drained(const struct roles *roles) {
 
 void roles_stop(struct roles *roles, int64_t drain_ms) {
     struct mono at = mono_add_ms(clock_mono(), drain_ms);
+    if (roles->stopping == RETURNING && drain_ms <= 0)
+        roles_drain(roles, ROLE_KILL);
     if (roles->stopping == STOPPED || roles->stopping == RETURNING)
         return;
     if (roles->stopping == GOING || at.ns < roles->stop_at.ns)
         roles->stop_at = at;
     roles->stopping = DRAINING;
-    roles_drain(roles, false);
+    roles_drain(roles, ROLE_DRAIN);
     roles_wake(roles);
 }
 

@@ -58,8 +58,9 @@ bool roles_used_up(struct roles *roles);
 /* Reloads the configuration; on an error the old one stays. */
 bool roles_reload(struct roles *roles, struct err *err);
 /* Starts nothing new; calls `stopped` when the running jobs have ended, at
- * the latest after drain_ms: then the rest is killed and returned to P. A
- * second call can only shorten the time. */
+ * the latest after drain_ms: then the rest gets TERM, KILL after its own
+ * kill_wait, and is returned to P. A later call can only shorten the time; with
+ * drain_ms = 0 after the TERM, it kills. */
 void roles_stop(struct roles *roles, int64_t drain_ms);
 /* See worker_interrupted. */
 void roles_interrupted(struct roles *roles);

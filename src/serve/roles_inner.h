@@ -61,7 +61,7 @@ void roles_turn(struct roles *roles);
  * (doc/design/registry.md, G6). They may run in other processes. */
 void roles_notify(struct roles *roles);
 /* See drain and is_drained of struct role_engine. */
-void roles_drain(struct roles *roles, bool at_once);
+void roles_drain(struct roles *roles, enum role_drain how);
 bool roles_are_drained(const struct roles *roles);
 /* The service cannot continue: `why` is logged and passed to the owner of
  * the roles. */

@@ -5,8 +5,8 @@
 #include "serve/roles_inner.h"
 
 enum {
-    RETURN_MS = 15 * 1000,
-    SETTLE_MS = 200 /* jobs that start and end within it share a sync */
+    RETURN_MS = 15 * 1000, /* after everything was killed */
+    SETTLE_MS = 200        /* jobs that start and end within it share a sync */
 };
 
 void roles_lost(struct roles *roles, const char *why) {
@@ -80,8 +80,10 @@ static void stop_step(struct roles *roles) {
     if (roles->stopping == DRAINING && !over &&
         clock_mono().ns >= roles->stop_at.ns) {
         roles->stopping = RETURNING;
-        roles->stop_at = mono_add_ms(clock_mono(), RETURN_MS);
-        roles_drain(roles, true);
+        int64_t grace_ms =
+            roles->host.worker ? worker_return_ms(roles->host.worker) : 0;
+        roles->stop_at = mono_add_ms(clock_mono(), grace_ms + RETURN_MS);
+        roles_drain(roles, ROLE_RETURN);
         roles_wake(roles);
         return;
     }

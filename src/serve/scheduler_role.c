@@ -185,12 +185,12 @@ static bool engine_is_idle(const void *self) {
     return scheduler_idle(engine->scheduler);
 }
 
-static void engine_drain(void *self, bool at_once) {
+static void engine_drain(void *self, enum role_drain how) {
     struct scheduler_engine *engine = self;
-    if (at_once)
-        scheduler_return(engine->scheduler);
-    else
+    if (how == ROLE_DRAIN)
         scheduler_drain(engine->scheduler);
+    else
+        scheduler_return(engine->scheduler, how == ROLE_KILL);
 }
 
 static void engine_metrics(const void *self, struct text *out) {

@@ -477,6 +477,23 @@ static void term(struct worker *worker, struct running *running) {
     running->term_waits = heard;
 }
 
+/* A stop ends every attempt. */
+static int64_t return_ms(const struct worker *worker,
+                         const struct running *running) {
+    return running->grace_ms == GUARD_NO_KILL
+               ? worker->config->queue.grace_s * 1000
+               : running->grace_ms;
+}
+
+int64_t worker_return_ms(const struct worker *worker) {
+    int64_t longest = 0;
+    LIST_EACH (&((struct worker *)(uintptr_t)worker)->running, link) {
+        int64_t ms = return_ms(worker, LIST_OF(link, struct running, link));
+        longest = ms > longest ? ms : longest;
+    }
+    return longest;
+}
+
 static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     struct worker *worker = ctx;
     struct running *running = map_get(&worker->by_handle, handle_key(&handle));
@@ -484,6 +501,8 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
         guard_withdraw(worker->guard, handle);
     else if (running && how == RUN_STOP_TERM)
         term(worker, running);
+    else if (running && how == RUN_STOP_RETURN)
+        kill_attempt(worker, running, SIGTERM, return_ms(worker, running));
     else if (running && how == RUN_STOP_HUP)
         kill_attempt(worker, running, SIGHUP,
                      worker->config->queue.hup_grace_s * 1000);

@@ -61,6 +61,8 @@ void worker_configure(struct worker *worker, const struct config *config);
  * is asked to end now has already received it: its TERM is delayed by a second,
  * so that it can end as it would without us. */
 void worker_interrupted(struct worker *worker);
+/* How long after RUN_STOP_RETURN the last running attempt is killed. */
+int64_t worker_return_ms(const struct worker *worker);
 /* The guard, for other short-lived children (tarball checkers). */
 struct guard *worker_guard(struct worker *worker);
 /* Resource usage of the job's attempts that run here. */

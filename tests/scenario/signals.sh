@@ -97,6 +97,44 @@ drain_ends() {
 }
 scenario 'the end of the drain time requeues running jobs too' drain_ends
 
+# A task that ignores TERM is killed after its own kill_wait; others clean up.
+ends_gently() {
+    make_base 'drain = 0' 'grace = 3600'
+    serve_begin
+    mkfifo gentle.here deaf.here
+    pointsman submit --id gentle -- sh -c 'trap "echo cleaned; exit 9" TERM
+        echo >gentle.here; while :; do sleep 0.05; done'
+    pointsman submit --id deaf --kill-wait 1 -- \
+        sh -c 'trap "" TERM; echo >deaf.here; while :; do sleep 0.05; done'
+    within cat gentle.here
+    within cat deaf.here
+    serve_end
+    pointsman logs gentle >said
+    says cleaned said
+    for id in gentle deaf; do
+        same "state of $id" "$(state_of $id)" 'pending returned'
+    done
+    pointsman logs --attempts --json deaf >attempts
+    says '"signal":9' attempts
+}
+scenario 'a stop sends TERM, and KILL after kill_wait' ends_gently
+
+kills() {
+    make_base 'drain = 3600' 'grace = 3600'
+    serve_begin
+    mkfifo deaf.here
+    pointsman submit --id deaf --kill-method term -- \
+        sh -c 'trap "" TERM; echo >deaf.here; while :; do sleep 0.05; done'
+    within cat deaf.here
+    for said in 'waiting for running' 'ending running' 'killing running'; do
+        kill -TERM "$server"
+        within sh -c 'until grep -q "$1" serve.log; do :; done' - "$said"
+    done
+    expect_exit "$server" 0
+    same 'state of deaf' "$(state_of deaf)" 'pending returned'
+}
+scenario 'a third TERM kills what ignores the first' kills
+
 # ---- HUP ---------------------------------------------------------------------
 
 reloads() {

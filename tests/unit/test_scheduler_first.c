@@ -487,7 +487,7 @@ set_killed_by_a_stop_is_pending_before_the_process_ends(void **state) {
     open_both(4);
     SUBMIT({"set", CLASS_DC, "main", "a", NULL, 0});
     settle();
-    scheduler_return(scheduler);
+    scheduler_return(scheduler, false);
     settle();
     assert_true(starts[0].is_stopped);
     end_with("set", "", -1); /* it was killed and reported nothing */
@@ -507,7 +507,7 @@ set_whose_target_gives_no_answer_does_not_keep_the_process(void **state) {
     open_both(4);
     SUBMIT({"set", CLASS_DC, "main", "a", NULL, 0});
     settle();
-    scheduler_return(scheduler);
+    scheduler_return(scheduler, false);
     end_with("set", "", -1);
     settle();
     end_with("set", "unavailable no repository", 111);
