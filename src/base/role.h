@@ -38,10 +38,14 @@ struct role_host {
     struct checker *checker; /* NULL together with the worker */
     struct projection *projection;
     struct scheduler *scheduler; /* set by its engine while it is open */
-    bool awaits_rollback;    /* one lies in prequeue/, and nothing starts before
-                                it is admitted or rejected */
-    uint64_t job_limit;      /* end after this many jobs; 0: never */
-    bool once;               /* make one pass; later times need no turn */
+    bool awaits_rollback; /* one lies in prequeue/, and nothing starts before
+                             it is admitted or rejected */
+    uint64_t job_limit;   /* end after this many jobs; 0: never */
+    bool once;            /* make one pass; later times need no turn */
+    /* In a `run` without a server: does a `run` wait for this job? Only such
+     * jobs, and what they wait for, are started. NULL: all are. */
+    bool (*hosts)(void *ctx, struct span id);
+    void *hosts_ctx;
     void (*wake)(void *ctx); /* asks for a turn soon */
     void *ctx;
     const struct role *roles[ROLES_MOST]; /* those of this process */
@@ -54,9 +58,6 @@ struct role_turn {
     bool is_stopping; /* start nothing new */
 };
 
-/* The work of a role. Roles that share an engine share a single instance of it
- * in a process: `queue` and `exec` are two halves of the scheduler. All
- * functions are called from the loop; those marked may be NULL. */
 /* The stages of a stop. */
 enum role_drain {
     ROLE_DRAIN,  /* starts nothing new */
@@ -64,6 +65,9 @@ enum role_drain {
     ROLE_KILL    /* and kills it */
 };
 
+/* The work of a role. Roles that share an engine share a single instance of it
+ * in a process: `queue` and `exec` are two halves of the scheduler. All
+ * functions are called from the loop; those marked may be NULL. */
 struct role_engine {
     /* The process already holds the locks of the roles. After an error the
      * instance is closed if *ret_self is set. */

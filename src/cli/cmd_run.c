@@ -26,12 +26,15 @@
 #include "serve/roles.h"
 #include "serve/scheduler_role.h"
 
+#define RUNS_LOCK "runs.lock" /* in ctrl/ */
+
 struct run {
     struct call *call;
     struct client *client;
     const char *id;
     struct job_output output;
     struct text end; /* the answer to the wait for the end */
+    int wanted_fd;   /* its lock shows that this `run` waits for the job */
     /* hosting */
     struct base *base;
     struct roles_box box;
@@ -51,6 +54,32 @@ struct run {
 
 static void wake_host(void *host) {
     host_hurry(host);
+}
+
+/* ctrl/runs.lock: each `run` locks the byte of the job that it waits for. */
+static uint64_t byte_of(struct span id) {
+    char sum[SUM_TEXT_BYTES];
+
+    sum_bytes(id, sum);
+    sum[15] = '\0';
+    return strtoull(sum, NULL, 16);
+}
+
+static bool is_wanted(void *ctx, struct span id) {
+    const struct run *run = ctx;
+    return lock_byte_is_held(run->base->dirs[BASE_CTRL], RUNS_LOCK,
+                             byte_of(id));
+}
+
+/* Before the job is submitted, because the process that hosts the roles looks
+ * for the lock as soon as it sees the job. */
+static bool want(struct run *run, struct span id, struct err *err) {
+    CLEANUP(text_clear) struct text ctrl = TEXT_INIT;
+
+    text_addf(&ctrl, "%s/ctrl", client_base_path(run->client));
+    CLEANUP(fd_close)
+    int dir = open(text_string(&ctrl), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return lock_take_byte(dir, RUNS_LOCK, byte_of(id), &run->wanted_fd, err);
 }
 
 /* A task in the terminal's group may die of Ctrl-C at once. Its end is looked
@@ -76,6 +105,7 @@ static bool host_if_free(struct run *run, struct err *err) {
     struct host_options options = {.base = run->base,
                                    .box = &run->box,
                                    .terminal = run->in_terminal,
+                                   .hosts = is_wanted,
                                    .paused = is_paused,
                                    .ctx = run};
     if (host_open(&options, &run->host, &why)) {
@@ -114,6 +144,7 @@ static void run_close(struct run *run) {
     client_close(run->client);
     host_close(run->host, run->interrupts > 0);
     interrupt_wake(NULL, NULL);
+    fd_close(&run->wanted_fd);
     base_close(run->base);
     job_output_clear(&run->output);
     text_clear(&run->end);
@@ -319,6 +350,8 @@ static bool submit(struct run *run, struct submission *submission,
         command_make_id(clock_seed(), id);
         submission->id = arena_span(&run->call->arena, span_of(id));
     }
+    if (!run->served && !want(run, submission->id, err))
+        return false;
     submission_format(submission, &body);
     run->patience = 1;
     bool ok = follow_call(run->client, API_POST, "/api/v1/jobs?cause=run",
@@ -350,6 +383,7 @@ static int finish(const struct run *run, int status) {
 int cmd_run(struct call *call) {
     struct run run = {.call = call,
                       .output = JOB_OUTPUT_INIT,
+                      .wanted_fd = -1,
                       .in_terminal = isatty(STDIN_FILENO) == 1};
     struct submission submission;
     struct err err = {0};

@@ -5,6 +5,7 @@
 #define POINTSMAN_OS_LOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/err.h"
@@ -18,6 +19,14 @@ bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
                bool wait, int *ret_fd, struct err *err);
 /* Does a process hold LOCK_EXCLUSIVE? False if the file is absent. */
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
+
+/* Locks one byte of the file, in the same way; many processes may lock bytes of
+ * one file, which stays empty. */
+/* *ret_fd is -1 if another process holds it. */
+bool lock_take_byte(int dir, const char *name, uint64_t at, int *ret_fd,
+                    struct err *err);
+/* Does a process hold the byte? False if the file is absent. */
+bool lock_byte_is_held(int dir, const char *name, uint64_t at);
 
 /* A role's pid file, locked for as long as the role is held. ERR_RUNNING when
  * another process has it ("process 17 is already running and holds ..."). */

@@ -125,6 +125,7 @@ void scheduler_free(struct scheduler *scheduler) {
     target_trains_clear(scheduler);
     scheduler_follow_clear(scheduler);
     map_clear(&scheduler->by_handle);
+    map_clear(&scheduler->hosted);
     order_free(scheduler->order);
     groups_free(scheduler->groups);
     picker_free(scheduler->picker);

@@ -55,6 +55,11 @@ struct scheduler_options {
     uint64_t seed;         /* seed of the jitter */
     struct span actor;     /* "daemon:exec" */
     struct span worker;    /* "local" */
+    /* Does this process start the job because somebody waits for it here? It
+     * then starts what the job waits for as well, and nothing else. NULL: it
+     * starts all jobs. */
+    bool (*hosts)(void *ctx, struct span id);
+    void *hosts_ctx;
     const struct scheduler_target *targets;
     size_t target_count;
     /* For merge trains. The commit that the branch of a target is at, "none"

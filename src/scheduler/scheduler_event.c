@@ -9,6 +9,7 @@
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_hosted.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
@@ -160,6 +161,7 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
     scheduler->idle = false;
     scheduler_train_leave_event(scheduler, event);
     scheduler_follow_forget(scheduler, event->num);
+    scheduler_hosted_event(scheduler, event);
     if (event->kind == EVENT_MOVE)
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)

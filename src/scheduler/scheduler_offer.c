@@ -1,6 +1,7 @@
 /* Offers to the picker. */
 #include "scheduler/scheduler_offer.h"
 
+#include "scheduler/scheduler_hosted.h"
 #include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_state.h"
@@ -16,12 +17,14 @@ void scheduler_offer_rollback(struct scheduler *scheduler,
                               const struct job *job) {
     if ((scheduler->options.parts & SCHEDULER_STARTS) && job->holds == 0 &&
         job_has(job, JOB_ROLLS_BACK) &&
-        (job->state == STATE_QUEUED || job->state == STATE_PENDING))
+        (job->state == STATE_QUEUED || job->state == STATE_PENDING) &&
+        scheduler_hosts(scheduler, job))
         rollback_queue_offer(&scheduler->rollbacks, job);
 }
 
 void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
-    if (!(scheduler->options.parts & SCHEDULER_STARTS))
+    if (!(scheduler->options.parts & SCHEDULER_STARTS) ||
+        !scheduler_hosts(scheduler, job))
         return;
     expect_backoff(scheduler, job->not_before);
     if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))

@@ -140,7 +140,7 @@ void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
     scheduler_offer_num(scheduler, plan->num);
 }
 
-static void refill(struct scheduler *scheduler) {
+static void refill_once(struct scheduler *scheduler) {
     struct span after_rank;
     uint64_t after_num;
     size_t limit, count;
@@ -164,6 +164,16 @@ static void refill(struct scheduler *scheduler) {
         picker_refilled(scheduler->picker, count);
         arena_clear(&arena);
     }
+}
+
+/* What was read may show that jobs passed over before may start after all. */
+static void refill(struct scheduler *scheduler) {
+    do {
+        if (scheduler->hosted_grew)
+            picker_restart(scheduler->picker);
+        scheduler->hosted_grew = false;
+        refill_once(scheduler);
+    } while (scheduler->hosted_grew);
 }
 
 static void put_back(struct scheduler *scheduler, struct tracked_job *tracked) {

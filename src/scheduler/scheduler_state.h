@@ -54,6 +54,8 @@ struct scheduler {
                                     events */
     struct rollback_run rollback_run;
 
+    struct map hosted; /* its keys are nums; see scheduler_hosted.h */
+    bool hosted_grew;  /* by a pending job, which may not have been offered */
     bool awaits_rollback; /* see scheduler_await_rollback */
     bool follows;         /* see scheduler_follow */
     struct map followed;  /* num -> struct followed */

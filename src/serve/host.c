@@ -54,6 +54,11 @@ static void shut_loop(struct host *host) {
     uv_loop_close(&host->loop);
 }
 
+static bool hosts(void *ctx, struct span id) {
+    const struct host *host = ctx;
+    return host->options.hosts(host->options.ctx, id);
+}
+
 static bool is_paused(void *ctx) {
     const struct host *host = ctx;
     return !host->closing && host->options.paused(host->options.ctx);
@@ -74,6 +79,7 @@ bool host_open(const struct host_options *of, struct host **ret_host,
         .is_host = true,
         .terminal = of->terminal,
         .paused = is_paused,
+        .hosts = hosts,
         .turned = on_turned,
         .stopped = on_stopped,
         .lost = on_lost,

@@ -21,6 +21,9 @@ struct host_options {
     struct roles_box *box;
     bool terminal; /* commands stay in this process group, so that the
                       terminal's Ctrl-Z stops them too */
+    /* Does a `run` wait for this job? Only such jobs, and what they wait for,
+     * are started. */
+    bool (*hosts)(void *ctx, struct span id);
     /* Nothing is decided while this is true: a signal has come, and the caller
      * is about to cancel its job. Then host_go_on. */
     bool (*paused)(void *ctx);
@@ -44,8 +47,8 @@ void host_go_on(struct host *host);
 /* Ctrl-C was sent to this process group (worker_interrupted). */
 void host_interrupted(struct host *host);
 /* Starts nothing new, lets running jobs end (for [queue] drain seconds,
- * unless `now`), ends the rest as roles_stop does and returns it to P, closes. The API must have no open
- * call. NULL is fine. */
+ * unless `now`), ends the rest as roles_stop does and returns it to P, closes.
+ * The API must have no open call. NULL is fine. */
 void host_close(struct host *host, bool now);
 
 #endif

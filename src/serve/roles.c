@@ -344,6 +344,8 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
         .loop = loop,
         .job_limit = options->job_limit,
         .once = options->once,
+        .hosts = options->hosts,
+        .hosts_ctx = options->ctx,
         .wake = wake,
         .ctx = roles,
     };

@@ -31,6 +31,7 @@ struct roles_options {
     uint64_t job_limit;
     bool terminal;             /* commands stay in this process group */
     bool (*paused)(void *ctx); /* true: decide nothing yet; NULL: never */
+    bool (*hosts)(void *ctx, struct span id); /* as in struct role_host */
     bool once;                 /* reads prequeue/ once; no polling */
     /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */

@@ -203,4 +203,50 @@ server_is_gone() {
 }
 scenario 'Ctrl-C cancels the job of a server that is gone' server_is_gone
 
+# ---- what a `run` without a server hosts -------------------------------------
+
+hosts_its_own() {
+    make_base 'concurrency = 4'
+    pointsman submit --id foreign -- sh -c 'echo foreign >>ran'
+    pointsman submit --id needed -- sh -c 'echo needed >>ran'
+    pointsman submit --id between --after needed -- sh -c 'echo between >>ran'
+    pointsman submit --id earlier --touches key -- sh -c 'echo earlier >>ran'
+    ends 0 within pointsman run --after between --touches key -- \
+        sh -c 'echo own >>ran'
+    for _ in 1 2 3; do
+        ends 0 within pointsman run -- true
+    done
+    same 'jobs that ran' "$(sort ran | tr '\n' ' ')" 'between earlier needed own '
+    same 'first and last' "$(tail -n 1 ran)" own
+    same 'events of foreign' "$(pointsman history foreign | wc -l)" 1
+    ends 0 within pointsman daemon all --until-idle
+    says foreign ran
+}
+scenario 'a run without a server starts its own job and what that waits for' \
+    hosts_its_own
+
+hosts_others_that_wait() {
+    make_base 'concurrency = 4'
+    mkfifo here.1 gate.1 here.2 gate.2
+    begin pointsman run --id first -- sh -c 'echo >here.1; read -r l <gate.1'
+    first=$begun
+    within cat here.1
+    begin pointsman run --id second -- sh -c 'echo >here.2; read -r l <gate.2'
+    second=$begun
+    within cat here.2
+    begin pointsman run --id third --after second -- true
+    third=$begun
+    within sh -c 'until pointsman status third; do :; done' >/dev/null 2>&1
+    kill -KILL "$first"
+    expect_exit "$first" 137
+    within cat here.2
+    echo go >gate.2
+    expect_exit "$second" 0
+    expect_exit "$third" 0
+    same 'state of first' "$(pointsman status --json first | jq -r .state)" \
+        pending
+}
+scenario 'a hosting run starts the jobs of others that wait, also of the next host' \
+    hosts_others_that_wait
+
 finish

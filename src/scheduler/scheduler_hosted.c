@@ -1,0 +1,76 @@
+#include "scheduler/scheduler_hosted.h"
+
+#include "core/reason.h"
+#include "scheduler/scheduler_state.h"
+
+static void add(struct scheduler *scheduler, const struct job *job);
+
+/* Sets that land together wait together. */
+static void add_group(struct scheduler *scheduler, struct span group,
+                      struct arena *arena) {
+    struct store_edge_to *edges;
+    size_t count;
+    struct job member;
+    if (!store_edges_to(scheduler->store, group, arena, &edges, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_GROUP &&
+            store_job(scheduler->store, edges[i].num, arena, &member, NULL))
+            add(scheduler, &member);
+}
+
+/* What cannot be read now is added with the next event of the job. */
+static void add_waited(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    struct job other;
+    bool found;
+    if (!store_edges_from(scheduler->store, num, &arena, &edges, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        enum edge_kind kind = edges[i].kind;
+        if (kind == EDGE_GROUP)
+            add_group(scheduler, edges[i].to, &arena);
+        else if ((kind == EDGE_DEPENDENCY || kind == EDGE_PRECURSOR ||
+                  kind == EDGE_HINT) &&
+                 store_lookup(scheduler->store, edges[i].to, &arena, &other,
+                              &found, NULL) &&
+                 found)
+            add(scheduler, &other);
+    }
+}
+
+static void add(struct scheduler *scheduler, const struct job *job) {
+    if (job_state_is_final(job->state) ||
+        map_get(&scheduler->hosted, map_num_key(&job->num)))
+        return;
+    map_put(&scheduler->hosted, map_num_key(&job->num), scheduler);
+    scheduler->hosted_grew |= job->state == STATE_PENDING;
+    add_waited(scheduler, job->num);
+}
+
+bool scheduler_hosts(struct scheduler *scheduler, const struct job *job) {
+    const struct scheduler_options *options = &scheduler->options;
+    if (options->hosts == NULL ||
+        map_get(&scheduler->hosted, map_num_key(&job->num)))
+        return true;
+    bool other = job->cause.len > 0 && !span_is(job->cause, CAUSE_RUN);
+    if (other || !options->hosts(options->hosts_ctx, job->id))
+        return false;
+    add(scheduler, job);
+    return true;
+}
+
+void scheduler_hosted_event(struct scheduler *scheduler,
+                            const struct store_event *event) {
+    struct job job;
+    if (scheduler->options.hosts == NULL || event->num == 0)
+        return;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    if (map_get(&scheduler->hosted, map_num_key(&event->num)))
+        add_waited(scheduler, event->num);
+    else if (event->kind == EVENT_MOVE && event->from == STATE_NONE &&
+             store_job(scheduler->store, event->num, &arena, &job, NULL))
+        (void)scheduler_hosts(scheduler, &job);
+}
