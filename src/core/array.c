@@ -67,6 +67,7 @@ struct array_task array_task_end(struct array *array, size_t at,
     struct array_task before = *task;
     array->running--;
     task->running = false;
+    task->attempt -= verdict->action == RETRY_UNCOUNT;
     task->counts.temps += verdict->temps;
     task->counts.crashes += verdict->crashes;
     task->counts.fails += verdict->fails;

@@ -40,7 +40,7 @@ void array_task_start(struct array *array, size_t at);
 /* The assignment was not recorded: restores the task. */
 void array_task_start_failed(struct array *array, size_t at);
 /* The task's attempt ended with this verdict. `killed`: the end of the whole
- * job was requested. Returns the task as it was, for array_task_end_failed. */
+ * job was requested. An assignment that was withdrawn is no attempt. Returns the task as it was, for array_task_end_failed. */
 struct array_task array_task_end(struct array *array, size_t at,
                                  const struct retry_verdict *verdict,
                                  bool killed);

@@ -54,6 +54,9 @@ $ umask 027; pointsman run -- sh -c umask
 $ mkdir sub; cd sub; pointsman run -- pwd
 | .../sub
 $ pointsman run -- cat
+# Tasks that were assigned ahead and then wait for a long one count no attempt.
+$ seq 40 >many; pointsman set queue.concurrency 1; pointsman run --array many -- sh -c 'test {} != 20 || sleep 0.3; echo attempt $POINTSMAN_ATTEMPT' | sort | uniq -c | sed 's/^ *//'
+| 40 attempt 1
 # An array has one task for each line.
 $ printf 'one\n\ntwo\n' >list; pointsman run --array list -- echo [ {} ] | sort
 | [ one ]

@@ -46,6 +46,19 @@ static void a_start_that_was_not_recorded_is_repeated(void **state) {
     assert_int_equal(start_next(), 0);
 }
 
+static void a_withdrawn_start_is_no_attempt(void **state) {
+    (void)state;
+    struct retry_verdict withdrawn = {.action = RETRY_UNCOUNT,
+                                      .to = STATE_PENDING,
+                                      .task = TASK_UNSTARTED};
+    size_t at = start_next();
+    tasks[at].attempt = 1;
+    struct array_task before = array_task_end(&array, at, &withdrawn, false);
+    assert_int_equal(tasks[at].attempt, 0);
+    array_task_end_failed(&array, at, &before);
+    assert_int_equal(tasks[at].attempt, 1);
+}
+
 static void a_task_that_backs_off_lets_others_go_first(void **state) {
     (void)state;
     struct retry_verdict later = {.to = STATE_PENDING,
@@ -150,6 +163,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(tasks_start_in_order),
         T(a_start_that_was_not_recorded_is_repeated),
+        T(a_withdrawn_start_is_no_attempt),
         T(a_task_that_backs_off_lets_others_go_first),
         T(an_end_that_was_not_recorded_changes_nothing),
         T(an_array_is_over_when_every_task_is_final),
