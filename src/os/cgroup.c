@@ -539,6 +539,11 @@ void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
     free(pids);
 }
 
+size_t cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t *ret_pids,
+                        size_t most) {
+    return read_pids(leaf->dir_fd, ret_pids, most);
+}
+
 void cgroup_leaf_kill(struct cgroup_leaf *leaf) {
     leaf->killed = true;
     write_at(leaf->dir_fd, "cgroup.kill", "1");

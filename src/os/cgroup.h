@@ -104,6 +104,9 @@ void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
 void cgroup_leaf_kill(struct cgroup_leaf *leaf);
+/* The processes in the leaf; returns how many of them are in ret_pids. */
+size_t cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t *ret_pids,
+                        size_t most);
 /* Signals each process in the leaf; one started meanwhile may be missed. */
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal);
 

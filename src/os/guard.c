@@ -3,136 +3,356 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/list.h"
+#include "lib/map.h"
+#include "os/clock.h"
+#include "os/fd.h"
 #include "os/guard_frame.h"
+#include "os/guard_process.h"
+#include "os/process.h"
 
 enum {
     READ_BYTES = 256 << 10,
-    SOCKET_BYTES = 1 << 20,
-    GUARD_FD = 3, /* control, base, output: 3, 4, 5 in the guard */
-    READY_WAIT_MS = 60000
+    READY_WAIT_MS = 60000,
+    CLOSE_WAIT_MS = 30000, /* the guard itself waits for less */
+    REPLY_MS = 10000,
+    LOOKS = 10,         /* within the reply deadline */
+    BUSY_DEADLINES = 6, /* of a guard that is not stopped, but silent */
+    STEP_MS = 10,       /* between looks whether a killed guard is gone */
+    GONE_WAIT_MS = 30000,
+    RESTART_MS = 1000, /* after a short life; doubled each time */
+    RESTART_MAX_MS = 30000,
+    SHORT_LIFE_MS = 60000
+};
+
+/* A guard that is lost is killed; when it is gone, and in case of short lives a
+ * while later, the next one is started. */
+enum state {
+    RUNNING,
+    ENDING,
+    WAITING,
+    STARTING,
+    CLOSED /* closing, and the guard is gone */
+};
+
+/* A start whose end was not reported yet. */
+struct unfinished {
+    struct list link;
+    uint64_t id;
+};
+
+/* A start that is not sent: its end is reported from the loop. */
+struct refused {
+    uint64_t id;
+    enum guard_result result;
+};
+
+/* A descriptor that is sent with the first byte of a frame. */
+struct attached {
+    size_t at; /* in `out` */
+    int fd;
+};
+
+/* The handle outlives the descriptor that it polls. */
+struct guard_poll {
+    uv_poll_t handle;
+    struct guard *guard;
 };
 
 struct guard {
     uv_loop_t *loop;
-    uv_poll_t poll;
-    uv_prepare_t prepare;
-    unsigned handles; /* not yet closed */
-    int fd;
-    pid_t pid; /* 0: reaped */
-    bool lost, closing;
-    int polled; /* events that the poll handle waits for */
-    struct text in, out;
-    size_t sent;
-    uint64_t *refused; /* ids of starts too large for a frame */
-    size_t refused_count;
+    struct guard_options options;
     struct guard_events events;
     void *ctx;
+    enum state state;
+    struct guard_process process;
+    struct guard_poll *poll; /* NULL: no socket */
+    int polled;              /* events that the handle waits for */
+    uv_prepare_t prepare;
+    uv_timer_t timer;
+    unsigned handles; /* not yet closed */
+    struct text in, out;
+    size_t sent;
+    struct attached *attached; /* in the order of `at` */
+    size_t attached_count;
+    struct refused *refused;
+    size_t refused_count;
+    struct list unfinished; /* of struct unfinished.link */
+    struct list lost;       /* of a guard that is gone */
+    struct map by_id;       /* the unfinished ones */
+    struct boot lease;
+    /* How long there was no sign of life, and how long one of its threads has
+     * been stopped: only time in which we ran ourselves. */
+    int64_t silent_ms, stopped_ms;
+    bool is_heard;     /* since the last look */
+    struct mono since; /* when the state began */
+    int64_t step_ms;   /* between two looks */
+    int64_t pause_ms;  /* before the next guard is started */
+    bool closing;
     void (*closed)(void *ctx);
     void *closed_ctx;
     bool has_cgroup;
-    char *mode;
-    char *tree; /* path of the cgroup tree, or NULL */
-    char *controllers;
+    char *mode, *controllers;
 };
 
-static int close_guard_fd(int *fd) {
-    int ret = *fd >= 0 ? close(*fd) : 0;
-    *fd = -1;
-    return ret;
-}
-
-/* Copies a descriptor so that it is not 3, 4 or 5; closed on exec like all of
- * ours. */
-static int copy_fd(int fd) {
-    return fcntl(fd, F_DUPFD_CLOEXEC, GUARD_FD + 10);
-}
-
-static int spawn_guard(const char *executable, const int fds[3],
-                       pid_t *ret_pid) {
-    posix_spawn_file_actions_t actions;
-    char number[16];
-    snprintf(number, sizeof number, "%d", GUARD_FD);
-    char name[] = "pointsman", verb[] = "guard", option[] = "--fd";
-    char *argv[] = {name, verb, option, number, NULL};
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    for (int i = 0; i < 3; i++)
-        posix_spawn_file_actions_adddup2(&actions, fds[i], GUARD_FD + i);
-    int sys = posix_spawn(ret_pid, executable, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return sys;
-}
-
-static bool start_guard(struct guard *guard,
-                        const struct guard_options *options, struct err *err) {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(err, errno, "cannot create a socket");
-    for (int i = 0; i < 2; i++)
-        setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &(int){SOCKET_BYTES},
-                   sizeof(int));
-    guard->fd = pair[0];
-    int output_fd =
-        options->output_fd > 0 ? options->output_fd : options->base_fd;
-    int fds[3] = {copy_fd(pair[1]), copy_fd(options->base_fd),
-                  copy_fd(output_fd)};
-    close(pair[1]);
-    int sys = EBADF;
-    const char *executable =
-        options->executable != NULL ? options->executable : "/proc/self/exe";
-    if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0)
-        sys = spawn_guard(executable, fds, &guard->pid);
-    for (int i = 0; i < 3; i++)
-        close_guard_fd(&fds[i]);
-    if (sys != 0) {
-        guard->pid = 0;
-        return err_errno(err, sys, "cannot start '%s'", executable);
-    }
-    return true;
-}
-
-static struct span with_nul(const char *string) {
-    return string == NULL || *string == '\0'
-               ? (struct span){0}
-               : span_make(string, strlen(string) + 1);
-}
-
-static bool say_hello(struct guard *guard, const struct guard_options *options,
-                      struct err *err) {
-    CLEANUP(text_clear) struct text out = TEXT_INIT;
-    struct guard_hello hello = {.launchers = options->launchers,
-                                .slots = options->slots,
-                                .any_cgroup = options->cgroup_root == NULL,
-                                .leased = options->leased,
-                                .role = with_nul(options->role),
-                                .cgroup_root = with_nul(options->cgroup_root),
-                                .life_path = with_nul(options->life_path)};
-    guard_hello_encode(&out, &hello);
-    if (send(guard->fd, out.p, out.len, MSG_NOSIGNAL) != (ssize_t)out.len)
-        return err_errno(err, errno, "cannot connect to the supervisor");
-    return true;
-}
+/* ---- the socket ---------------------------------------------------------- */
 
 /* Appends what has arrived. 0: nothing now; -1: the guard is gone. */
 static int read_some(struct guard *guard) {
     text_reserve(&guard->in, READ_BYTES);
-    ssize_t n =
-        recv(guard->fd, guard->in.p + guard->in.len, READ_BYTES, MSG_DONTWAIT);
+    ssize_t n = recv(guard->process.fd, guard->in.p + guard->in.len, READ_BYTES,
+                     MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0)
         return -1;
     guard->in.len += (size_t)n;
+    guard->is_heard = true;
     return 1;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void ask_poll(struct guard *guard, int events) {
+    if (guard->polled == events || guard->poll == NULL)
+        return;
+    guard->polled = events;
+    uv_poll_start(&guard->poll->handle, events, on_poll);
+}
+
+static void poll_open(struct guard *guard) {
+    guard->poll = mem_alloc(sizeof *guard->poll);
+    guard->poll->guard = guard;
+    guard->poll->handle.data = guard->poll;
+    uv_poll_init(guard->loop, &guard->poll->handle, guard->process.fd);
+    guard->polled = 0;
+    ask_poll(guard, UV_READABLE);
+}
+
+static void poll_closed(uv_handle_t *handle) {
+    free(handle->data);
+}
+
+static void poll_close(struct guard *guard) {
+    if (guard->poll == NULL)
+        return;
+    guard->poll->guard = NULL;
+    uv_close((uv_handle_t *)&guard->poll->handle, poll_closed);
+    guard->poll = NULL;
+}
+
+static void out_clear(struct guard *guard) {
+    for (size_t i = 0; i < guard->attached_count; i++)
+        fd_close(&guard->attached[i].fd);
+    guard->attached_count = 0;
+    guard->sent = 0;
+    text_reset(&guard->out);
+}
+
+static bool send_plain(struct guard *guard, size_t bytes) {
+    ssize_t n = send(guard->process.fd, guard->out.p + guard->sent, bytes,
+                     MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n > 0)
+        guard->sent += (size_t)n;
+    return n > 0;
+}
+
+/* Sends the first byte of a frame with its descriptor. */
+static bool send_attached(struct guard *guard) {
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {.iov_base = guard->out.p + guard->sent, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &guard->attached[0].fd, sizeof(int));
+    if (sendmsg(guard->process.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+        return false;
+    guard->sent++;
+    fd_close(&guard->attached[0].fd);
+    memmove(guard->attached, guard->attached + 1,
+            --guard->attached_count * sizeof *guard->attached);
+    return true;
+}
+
+static bool send_some(struct guard *guard) {
+    size_t next =
+        guard->attached_count > 0 ? guard->attached[0].at : guard->out.len;
+    return next > guard->sent ? send_plain(guard, next - guard->sent)
+                              : send_attached(guard);
+}
+
+void guard_flush(struct guard *guard) {
+    if (guard->state != RUNNING || guard->closing)
+        return;
+    while (guard->sent < guard->out.len)
+        if (!send_some(guard)) {
+            /* The socket is full, or the guard is dead: then reading reports
+             * it. */
+            ask_poll(guard, UV_READABLE | UV_WRITABLE);
+            return;
+        }
+    out_clear(guard);
+    ask_poll(guard, UV_READABLE);
+}
+
+/* ---- unfinished starts --------------------------------------------------- */
+
+static void on_timer(uv_timer_t *timer);
+
+/* How often to look at a guard that runs: rarely, if nothing depends on it. */
+static int64_t look_ms(const struct guard *guard) {
+    return list_empty(&guard->unfinished) && !guard->closing
+               ? guard->options.reply_ms
+               : guard->options.reply_ms / LOOKS;
+}
+
+static void arm(struct guard *guard, int64_t ms) {
+    guard->step_ms = ms;
+    uv_timer_start(&guard->timer, on_timer, (uint64_t)ms, (uint64_t)ms);
+}
+
+static void unfinished_add(struct guard *guard, uint64_t id) {
+    struct unfinished *it = mem_alloc(sizeof *it);
+    bool first = list_empty(&guard->unfinished);
+    it->id = id;
+    list_push(&guard->unfinished, &it->link);
+    map_put(&guard->by_id, map_num_key(&it->id), it);
+    if (first && guard->state == RUNNING)
+        arm(guard, look_ms(guard));
+}
+
+static void unfinished_free(struct unfinished *it) {
+    list_remove(&it->link);
+    free(it);
+}
+
+static void report_end(struct guard *guard, const struct guard_end *end) {
+    struct unfinished *it = map_remove(&guard->by_id, map_num_key(&end->id));
+    if (it != NULL)
+        unfinished_free(it);
+    if (guard->events.ended != NULL)
+        guard->events.ended(guard->ctx, end);
+}
+
+static void unfinished_clear(struct guard *guard) {
+    while (!list_empty(&guard->unfinished))
+        unfinished_free(
+            LIST_OF(guard->unfinished.next, struct unfinished, link));
+    while (!list_empty(&guard->lost))
+        unfinished_free(LIST_OF(guard->lost.next, struct unfinished, link));
+    map_clear(&guard->by_id);
+}
+
+/* Nothing of these tasks is left: the next guard has made sure of it. */
+static void report_lost(struct guard *guard) {
+    struct list *link;
+    while (!guard->closing && (link = list_pop(&guard->lost)) != NULL) {
+        struct unfinished *it = LIST_OF(link, struct unfinished, link);
+        struct guard_end end = {.id = it->id,
+                                .result = GUARD_LOST,
+                                .exit_code = -1,
+                                .error = SPAN("its supervisor died")};
+        free(it);
+        if (guard->events.ended != NULL)
+            guard->events.ended(guard->ctx, &end);
+    }
+}
+
+/* ---- lives --------------------------------------------------------------- */
+
+static void enter(struct guard *guard, enum state state,
+                  int64_t look_every_ms) {
+    guard->state = state;
+    guard->since = clock_mono();
+    guard->silent_ms = guard->stopped_ms = 0;
+    arm(guard, look_every_ms);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    struct guard *guard = handle->data;
+    if (--guard->handles > 0)
+        return;
+    void (*closed)(void *) = guard->closed;
+    void *ctx = guard->closed_ctx;
+    unfinished_clear(guard);
+    text_clear(&guard->in);
+    text_clear(&guard->out);
+    free(guard->attached);
+    free(guard->refused);
+    free(guard->mode);
+    free(guard->controllers);
+    free(guard);
+    if (closed != NULL)
+        closed(ctx);
+}
+
+/* Closing: the guard is gone, or nothing more can be done about it. */
+static void close_now(struct guard *guard) {
+    if (guard->state == CLOSED)
+        return;
+    guard->state = CLOSED;
+    poll_close(guard);
+    guard_process_close(&guard->process);
+    out_clear(guard);
+    guard->handles = 2;
+    uv_close((uv_handle_t *)&guard->prepare, on_handle_closed);
+    uv_close((uv_handle_t *)&guard->timer, on_handle_closed);
+}
+
+/* Ends the guard and, through its cgroup and the death signal, its tasks; what
+ * is left is up to the next guard. */
+static void kill_guard(struct guard *guard) {
+    poll_close(guard);
+    guard_process_kill(&guard->process);
+    fd_close(&guard->process.fd);
+    text_reset(&guard->in);
+}
+
+/* A guard that lives only for a moment, because a task kills it or the machine
+ * is short of something, is not replaced at once. */
+static void choose_pause(struct guard *guard, int64_t lived_ms) {
+    bool is_short = lived_ms < SHORT_LIFE_MS;
+    guard->pause_ms = !is_short              ? 0
+                      : guard->pause_ms == 0 ? 1
+                      : guard->pause_ms == 1 ? RESTART_MS
+                                             : 2 * guard->pause_ms;
+    if (guard->pause_ms > RESTART_MAX_MS)
+        guard->pause_ms = RESTART_MAX_MS;
+}
+
+static void say_lost(struct guard *guard, const char *why) {
+    if (!guard->closing && guard->events.lost != NULL)
+        guard->events.lost(guard->ctx, why);
+}
+
+/* The guard that runs, or is being started, is of no use any more. */
+static void lose(struct guard *guard, const char *why) {
+    choose_pause(guard, guard->state == STARTING
+                            ? 0
+                            : mono_ms_since(clock_mono(), guard->since));
+    /* Also of a guard that never became ready: nothing was sent to it. */
+    if (guard->state == RUNNING) {
+        struct list *link;
+        while ((link = list_pop(&guard->unfinished)) != NULL)
+            list_push(&guard->lost, link);
+        map_clear(&guard->by_id);
+        out_clear(guard);
+    }
+    kill_guard(guard);
+    enter(guard, ENDING, STEP_MS);
+    say_lost(guard, why);
 }
 
 static bool take_ready(struct guard *guard, struct span body,
@@ -144,79 +364,66 @@ static bool take_ready(struct guard *guard, struct span body,
     if (kind == GUARD_FRAME_FAILED)
         return err_set(err, ERR_UNAVAILABLE, "%.*s", (int)ready.mode.len,
                        ready.mode.len > 0 ? ready.mode.p : "");
+    free(guard->mode);
+    free(guard->controllers);
     guard->has_cgroup = ready.has_cgroup;
     guard->mode = span_string(ready.mode);
     guard->controllers = span_string(ready.controllers);
-    guard->tree = ready.tree.len > 0 ? mem_string(ready.tree.p) : NULL;
+    guard->process.tree = ready.tree.len > 0 ? mem_string(ready.tree.p) : NULL;
     return true;
 }
 
-/* The only wait outside the loop: at the start, until earlier lives have ended.
- */
-static bool await_ready(struct guard *guard, struct err *err) {
-    for (;;) {
-        struct span rest = text_span(&guard->in), body;
-        enum guard_frame_kind kind;
-        enum guard_frame_found found = guard_frame_take(&rest, &kind, &body);
-        if (found == GUARD_FRAME_WHOLE &&
-            (kind == GUARD_FRAME_READY || kind == GUARD_FRAME_FAILED)) {
-            bool ok = take_ready(guard, body, kind, err);
-            text_reset(&guard->in);
-            return ok;
-        }
-        if (found != GUARD_FRAME_NONE)
-            return err_set(err, ERR_INTERNAL,
-                           "the supervisor sent an invalid frame");
-        struct pollfd wait = {.fd = guard->fd, .events = POLLIN};
-        int n = poll(&wait, 1, READY_WAIT_MS);
-        if (n == 0)
-            return err_set(err, ERR_TIMEOUT, "it did not answer in time");
-        if (n > 0 && read_some(guard) < 0)
-            return err_set(err, ERR_UNAVAILABLE, "it ended at once");
-    }
+/* 1: it is ready; 0: not yet; -1: it never will be. */
+static int look_ready(struct guard *guard, struct err *err) {
+    struct span rest = text_span(&guard->in), body;
+    enum guard_frame_kind kind;
+    enum guard_frame_found found = guard_frame_take(&rest, &kind, &body);
+    if (found == GUARD_FRAME_NONE)
+        return 0;
+    bool ok = found == GUARD_FRAME_WHOLE &&
+              (kind == GUARD_FRAME_READY || kind == GUARD_FRAME_FAILED);
+    if (!ok)
+        err_set(err, ERR_INTERNAL, "the supervisor sent an invalid frame");
+    ok = ok && take_ready(guard, body, kind, err);
+    text_reset(&guard->in);
+    return ok ? 1 : -1;
 }
 
-static void reap_guard(struct guard *guard) {
-    if (guard->pid <= 0)
+static void begin_running(struct guard *guard) {
+    enter(guard, RUNNING, look_ms(guard));
+    guard->is_heard = false;
+}
+
+static void say(struct guard *guard, enum guard_frame_kind kind, uint64_t id,
+                int64_t number, int64_t grace_ms) {
+    struct guard_command word = {id, number, grace_ms};
+    if (!guard->closing)
+        guard_command_encode(&guard->out, kind, &word);
+}
+
+/* The next guard is ready. */
+static void resume(struct guard *guard) {
+    begin_running(guard);
+    if (guard->lease.ns > 0)
+        say(guard, GUARD_FRAME_LEASE, 0, guard->lease.ns, 0);
+    if (guard->events.restored != NULL)
+        guard->events.restored(guard->ctx);
+    report_lost(guard);
+    guard_flush(guard);
+}
+
+static void start_next(struct guard *guard) {
+    struct err err = {0};
+    if (!guard_process_start(&guard->options, &guard->process, &err)) {
+        enter(guard, STARTING, STEP_MS);
+        lose(guard, err.text);
         return;
-    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    guard->pid = 0;
-}
-
-static void free_guard(struct guard *guard) {
-    text_clear(&guard->in);
-    text_clear(&guard->out);
-    free(guard->refused);
-    free(guard->mode);
-    free(guard->tree);
-    free(guard->controllers);
-    close_guard_fd(&guard->fd);
-    free(guard);
-}
-
-/* The guard's tasks: when the guard dies, the kernel kills the processes that
- * it started; we kill the others in its cgroup. */
-static void lose(struct guard *guard, const char *why) {
-    char path[PATH_MAX + 16];
-    if (guard->lost)
-        return;
-    guard->lost = true;
-    uv_poll_stop(&guard->poll);
-    if (guard->tree != NULL) {
-        snprintf(path, sizeof path, "%s/cgroup.kill", guard->tree);
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd >= 0) {
-            UNUSED ssize_t n = write(fd, "1", 1);
-            close(fd);
-        }
     }
-    if (guard->pid > 0)
-        kill(guard->pid, SIGKILL);
-    reap_guard(guard);
-    if (!guard->closing && guard->events.lost != NULL)
-        guard->events.lost(guard->ctx, why);
+    poll_open(guard);
+    enter(guard, STARTING, guard->options.reply_ms / LOOKS);
 }
+
+/* ---- what arrives -------------------------------------------------------- */
 
 static bool report_news(struct guard *guard, enum guard_frame_kind kind,
                         struct span body) {
@@ -241,15 +448,17 @@ static bool report_usage(struct guard *guard, struct span body) {
 
 static bool dispatch(struct guard *guard, enum guard_frame_kind kind,
                      struct span body) {
+    struct guard_command answer;
     struct guard_end end;
+    if (kind == GUARD_FRAME_PONG) /* reading it was all */
+        return guard_command_decode(body, &answer);
     if (kind == GUARD_FRAME_USAGE)
         return report_usage(guard, body);
     if (kind != GUARD_FRAME_ENDED)
         return report_news(guard, kind, body);
     if (!guard_end_decode(body, &end))
         return false;
-    if (guard->events.ended != NULL)
-        guard->events.ended(guard->ctx, &end);
+    report_end(guard, &end);
     return true;
 }
 
@@ -271,56 +480,126 @@ static void report_frames(struct guard *guard) {
         lose(guard, "the supervisor sent an invalid frame");
 }
 
-static void handle_closed(uv_handle_t *handle) {
-    struct guard *guard = handle->data;
-    if (--guard->handles > 0)
-        return;
-    void (*closed)(void *) = guard->closed;
-    void *ctx = guard->closed_ctx;
-    free_guard(guard);
-    if (closed != NULL)
-        closed(ctx);
+static void read_ready(struct guard *guard) {
+    struct err err = {0};
+    int ready = look_ready(guard, &err);
+    if (ready > 0)
+        resume(guard);
+    else if (ready < 0)
+        lose(guard, err.text);
 }
 
-static void close_handles(struct guard *guard) {
-    if (uv_is_closing((uv_handle_t *)&guard->poll))
-        return;
-    uv_close((uv_handle_t *)&guard->poll, handle_closed);
-    uv_close((uv_handle_t *)&guard->prepare, handle_closed);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events);
-
-static void ask_poll(struct guard *guard, int events) {
-    if (guard->polled == events || guard->lost)
-        return;
-    guard->polled = events;
-    uv_poll_start(&guard->poll, events, on_poll);
+static void read_frames(struct guard *guard) {
+    int n = read_some(guard);
+    if (n < 0 && guard->closing)
+        close_now(guard);
+    else if (n < 0)
+        lose(guard, guard->state == STARTING
+                        ? "the supervisor ended before it was ready"
+                        : "the supervisor died");
+    else if (n > 0 && guard->state == STARTING)
+        read_ready(guard);
+    else if (n > 0)
+        report_frames(guard);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events) {
-    struct guard *guard = poll->data;
+    struct guard *guard = ((struct guard_poll *)poll->data)->guard;
     if ((events & UV_WRITABLE) != 0)
         guard_flush(guard);
-    if (status < 0 || (events & UV_READABLE) != 0) {
-        int n = read_some(guard);
-        if (n > 0)
-            report_frames(guard);
-        else if (n < 0)
-            lose(guard, "the supervisor died");
-    }
-    if (guard->lost && guard->closing)
-        close_handles(guard);
+    if (status < 0 || (events & UV_READABLE) != 0)
+        read_frames(guard);
 }
+
+/* ---- what does not arrive ------------------------------------------------ */
+
+/* A guard is looked at in steps, and each counts only as long as it should have
+ * taken: if this process was stopped, or waited for the disk, the guard had no
+ * chance to be heard. One that is only slow, say because its disk is, has more
+ * time than one that somebody has stopped. */
+static const char *find_fault(struct guard *guard) {
+    int64_t reply_ms = guard->options.reply_ms;
+    bool is_stopped = process_is_stopped(guard->process.pid);
+    guard->silent_ms = guard->is_heard ? 0 : guard->silent_ms + guard->step_ms;
+    guard->stopped_ms = is_stopped ? guard->stopped_ms + guard->step_ms : 0;
+    guard->is_heard = false;
+    if (guard->stopped_ms >= reply_ms)
+        return "the supervisor was stopped";
+    return guard->silent_ms >= BUSY_DEADLINES * reply_ms
+               ? "the supervisor does not answer"
+               : NULL;
+}
+
+static void look_running(struct guard *guard) {
+    if (read_some(guard) > 0)
+        report_frames(guard);
+    if (guard->state != RUNNING || guard->closing)
+        return;
+    const char *fault = find_fault(guard);
+    if (fault != NULL) {
+        lose(guard, fault);
+        return;
+    }
+    if (guard->silent_ms > 0 && guard->out.len == 0)
+        say(guard, GUARD_FRAME_PING, 0, 0, 0);
+    guard_flush(guard);
+    arm(guard, look_ms(guard));
+}
+
+static void look_ending(struct guard *guard) {
+    if (guard_process_is_over(&guard->process)) {
+        guard_process_close(&guard->process);
+        enter(guard, WAITING, guard->pause_ms > 0 ? guard->pause_ms : 1);
+        return;
+    }
+    guard_process_kill(&guard->process);
+    if (mono_ms_since(clock_mono(), guard->since) >= GONE_WAIT_MS) {
+        guard->since = clock_mono();
+        say_lost(guard, "the supervisor has been killed but does not end");
+    }
+}
+
+static void look_starting(struct guard *guard) {
+    if (mono_ms_since(clock_mono(), guard->since) >= READY_WAIT_MS)
+        lose(guard, "the supervisor was not ready in time");
+}
+
+static void look_closing(struct guard *guard) {
+    if (guard->state != RUNNING || find_fault(guard) != NULL ||
+        mono_ms_since(clock_mono(), guard->since) >= CLOSE_WAIT_MS) {
+        kill_guard(guard);
+        close_now(guard);
+    }
+}
+
+static void on_timer(uv_timer_t *timer) {
+    struct guard *guard = timer->data;
+    if (guard->closing)
+        look_closing(guard);
+    else if (guard->state == RUNNING)
+        look_running(guard);
+    else if (guard->state == ENDING)
+        look_ending(guard);
+    else if (guard->state == WAITING)
+        start_next(guard);
+    else
+        look_starting(guard);
+}
+
+/* ---- opening ------------------------------------------------------------- */
 
 static void on_prepare(uv_prepare_t *prepare) {
     struct guard *guard = prepare->data;
-    while (guard->refused_count > 0 && !guard->closing && !guard->lost) {
+    while (guard->refused_count > 0 && !guard->closing) {
+        struct refused refused = guard->refused[--guard->refused_count];
         struct guard_end end = {
-            .id = guard->refused[--guard->refused_count],
-            .result = GUARD_CANNOT,
-            .exit_code = GUARD_NOT_EXECUTABLE,
-            .error = SPAN("the command and its environment are too long")};
+            .id = refused.id,
+            .result = refused.result,
+            .exit_code =
+                refused.result == GUARD_CANNOT ? GUARD_NOT_EXECUTABLE : -1,
+            .error = refused.result == GUARD_CANNOT
+                         ? SPAN("the command and its environment are too long")
+                         : SPAN("too many open files")};
         if (guard->events.ended != NULL)
             guard->events.ended(guard->ctx, &end);
     }
@@ -328,127 +607,92 @@ static void on_prepare(uv_prepare_t *prepare) {
 }
 
 static void open_handles(struct guard *guard) {
-    guard->poll.data = guard->prepare.data = guard;
-    uv_poll_init(guard->loop, &guard->poll, guard->fd);
+    guard->prepare.data = guard->timer.data = guard;
     uv_prepare_init(guard->loop, &guard->prepare);
-    guard->handles = 2;
+    uv_timer_init(guard->loop, &guard->timer);
     uv_prepare_start(&guard->prepare, on_prepare);
     uv_unref((uv_handle_t *)&guard->prepare);
-    ask_poll(guard, UV_READABLE);
+    poll_open(guard);
+    begin_running(guard);
+}
+
+/* The only wait outside the loop: at the start, until earlier lives have ended.
+ */
+static bool await_ready(struct guard *guard, struct err *err) {
+    for (;;) {
+        int ready = look_ready(guard, err);
+        if (ready != 0)
+            return ready > 0;
+        struct pollfd wait = {.fd = guard->process.fd, .events = POLLIN};
+        int n = poll(&wait, 1, READY_WAIT_MS);
+        if (n == 0)
+            return err_set(err, ERR_TIMEOUT, "it did not answer in time");
+        if (n > 0 && read_some(guard) < 0)
+            return err_set(err, ERR_UNAVAILABLE, "it ended at once");
+    }
 }
 
 bool guard_open(uv_loop_t *loop, const struct guard_options *options,
                 const struct guard_events *events, void *ctx,
                 struct guard **ret_guard, struct err *err) {
     struct guard *guard = mem_alloc(sizeof *guard);
-    guard->loop = loop;
-    guard->fd = -1;
-    guard->events = *events;
-    guard->ctx = ctx;
-    if (start_guard(guard, options, err) && say_hello(guard, options, err) &&
+    *guard = (struct guard){.loop = loop,
+                            .options = *options,
+                            .events = *events,
+                            .ctx = ctx,
+                            .process = GUARD_PROCESS_INIT};
+    list_init(&guard->unfinished);
+    list_init(&guard->lost);
+    if (guard->options.reply_ms == 0)
+        guard->options.reply_ms = REPLY_MS;
+    if (guard_process_start(options, &guard->process, err) &&
         await_ready(guard, err)) {
         open_handles(guard);
         *ret_guard = guard;
         return true;
     }
-    close_guard_fd(&guard->fd);
-    reap_guard(guard);
-    free_guard(guard);
+    guard_process_kill(&guard->process);
+    guard_process_close(&guard->process);
+    text_clear(&guard->in);
+    free(guard);
     return err_wrap(err, "cannot start the supervisor");
 }
 
-static size_t send_plain(struct guard *guard, size_t bytes) {
-    ssize_t n = send(guard->fd, guard->out.p + guard->sent, bytes,
-                     MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n > 0 ? (size_t)n : 0;
-}
+/* ---- requests ------------------------------------------------------------ */
 
-void guard_flush(struct guard *guard) {
-    while (!guard->lost && !guard->closing && guard->sent < guard->out.len) {
-        size_t n = send_plain(guard, guard->out.len - guard->sent);
-        if (n == 0) {
-            /* The socket is full, or the guard is dead: then reading reports
-             * it. */
-            ask_poll(guard, UV_READABLE | UV_WRITABLE);
-            return;
-        }
-        guard->sent += n;
-    }
-    guard->sent = 0;
-    text_reset(&guard->out);
-    ask_poll(guard, UV_READABLE);
-}
-
-/* A descriptor is sent with the first byte of its frame: all earlier bytes must
- * be sent first. The wait for this one byte is rare enough to be acceptable. */
-static bool send_with_fd(struct guard *guard, const struct text *frame,
-                         int fd) {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec part = {.iov_base = frame->p, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    ssize_t n;
-    do
-        n = sendmsg(guard->fd, &message, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n == 1;
-}
-
-static void start_with_stdin(struct guard *guard,
-                             const struct guard_start *start) {
-    CLEANUP(text_clear) struct text frame = TEXT_INIT;
-    if (!guard_start_encode(&frame, start))
-        return;
-    while (guard->sent < guard->out.len && !guard->lost) {
-        size_t n = send_plain(guard, guard->out.len - guard->sent);
-        struct pollfd wait = {.fd = guard->fd, .events = POLLOUT};
-        if (n == 0 && (poll(&wait, 1, -1) < 0 ||
-                       (wait.revents & (POLLHUP | POLLERR)) != 0))
-            return;
-        guard->sent += n;
-    }
-    guard->sent = 0;
-    text_reset(&guard->out);
-    if (send_with_fd(guard, &frame, start->stdin_fd))
-        text_add(&guard->out, frame.p + 1, frame.len - 1);
-}
-
-static void refuse_start(struct guard *guard, uint64_t id) {
+static void refuse_start(struct guard *guard, uint64_t id,
+                         enum guard_result result) {
     guard->refused = mem_grow(guard->refused, guard->refused_count + 1,
                               sizeof *guard->refused);
-    guard->refused[guard->refused_count++] = id;
+    guard->refused[guard->refused_count++] = (struct refused){id, result};
+}
+
+/* The descriptor goes out with the frame that begins at `at`. */
+static bool attach(struct guard *guard, int fd, size_t at) {
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return false;
+    guard->attached = mem_grow(guard->attached, guard->attached_count + 1,
+                               sizeof *guard->attached);
+    guard->attached[guard->attached_count++] = (struct attached){at, copy};
+    return true;
 }
 
 void guard_start(struct guard *guard, const struct guard_start *start) {
-    if (guard->lost || guard->closing)
+    if (guard->closing)
         return;
     size_t before = guard->out.len;
     if (start->argv == NULL || start->argv[0] == NULL ||
         !guard_start_encode(&guard->out, start)) {
-        refuse_start(guard, start->id);
+        refuse_start(guard, start->id, GUARD_CANNOT);
         return;
     }
-    if (start->stdin_fd >= 0) {
+    if (start->stdin_fd >= 0 && !attach(guard, start->stdin_fd, before)) {
         guard->out.len = before;
-        start_with_stdin(guard, start);
+        refuse_start(guard, start->id, GUARD_TEMPORARY);
+        return;
     }
-}
-
-static void say(struct guard *guard, enum guard_frame_kind kind, uint64_t id,
-                int64_t number, int64_t grace_ms) {
-    struct guard_command word = {id, number, grace_ms};
-    if (!guard->lost && !guard->closing)
-        guard_command_encode(&guard->out, kind, &word);
+    unfinished_add(guard, start->id);
 }
 
 void guard_kill(struct guard *guard, uint64_t id, int signal,
@@ -465,10 +709,13 @@ void guard_release(struct guard *guard, uint64_t id) {
 }
 
 void guard_set_slots(struct guard *guard, unsigned slots) {
+    guard->options.slots = slots;
     say(guard, GUARD_FRAME_SLOTS, 0, slots, 0);
 }
 
 void guard_lease(struct guard *guard, struct boot until) {
+    if (until.ns > guard->lease.ns)
+        guard->lease = until;
     say(guard, GUARD_FRAME_LEASE, 0, until.ns, 0);
 }
 
@@ -478,13 +725,19 @@ void guard_close(struct guard *guard, void (*closed)(void *ctx), void *ctx) {
     guard->closing = true;
     guard->closed = closed;
     guard->closed_ctx = ctx;
-    if (guard->lost) {
-        close_handles(guard);
+    if (guard->state != RUNNING) {
+        kill_guard(guard);
+        close_now(guard);
         return;
     }
-    shutdown(guard->fd, SHUT_WR);
+    shutdown(guard->process.fd, SHUT_WR);
     guard->polled = 0;
     ask_poll(guard, UV_READABLE);
+    enter(guard, RUNNING, look_ms(guard));
+}
+
+bool guard_runs(const struct guard *guard) {
+    return guard->state == RUNNING;
 }
 
 const char *guard_mode(const struct guard *guard) {
@@ -500,5 +753,5 @@ const char *guard_controllers(const struct guard *guard) {
 }
 
 pid_t guard_pid(const struct guard *guard) {
-    return guard->pid;
+    return guard->process.pid;
 }

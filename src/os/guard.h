@@ -9,6 +9,10 @@
  * this process died for whatever reason, the guard kills all its tasks and
  * exits.
  *
+ * A guard that dies, is stopped or does not answer is killed and replaced: the
+ * next one makes sure that nothing of its tasks is left, and their ends are
+ * then reported as GUARD_LOST. What is requested in between waits for it.
+ *
  * Everything here runs in the thread of the loop. Events are called from the
  * loop, never from inside guard_start and similar functions. */
 #ifndef POINTSMAN_OS_GUARD_H
@@ -66,7 +70,8 @@ struct guard_limit {
 
 enum { GUARD_NO_KILL = -1 }; /* as grace_ms: send the signal, never KILL */
 
-/* Zero is a good default for every member but base_fd. */
+/* Zero is a good default for every member but base_fd. Descriptors and strings
+ * must stay valid until the guard is closed. */
 struct guard_options {
     int base_fd;      /* the base's directory; lock paths are relative to it */
     int output_fd;    /* directory of output paths; 0 = base_fd */
@@ -87,6 +92,9 @@ struct guard_options {
                        0 = no limit */
     bool leased;    /* the guard starts nothing before guard_lease, and ends
                        everything when the lease runs out */
+    int64_t reply_ms; /* a guard that is stopped for so long is replaced, one
+                         that is only silent after six times as long; 0 =
+                         10 s */
 };
 
 struct guard_start {
@@ -133,6 +141,7 @@ enum guard_result {
     GUARD_TAKEN = 99,      /* another process has the lock, or the job moved */
     GUARD_CANNOT = 100,    /* cannot be executed: no such program, ... */
     GUARD_WITHDRAWN = 104, /* killed before it was started: nothing ran */
+    GUARD_LOST = 105,      /* its guard died: it may have run, and is gone */
     GUARD_TEMPORARY = 111  /* not now: no memory, no processes, full disk */
 };
 
@@ -149,7 +158,8 @@ enum guard_killer {
 struct guard_end {
     uint64_t id;
     enum guard_result result;
-    struct span error; /* a sentence if result is not GUARD_RAN */
+    struct span error; /* a sentence if result is not GUARD_RAN; with
+                          `survivors`, their pids and names */
     pid_t pid;         /* 0: never started */
     int exit_code; /* -1 if ended by a signal or never started; if exec failed
                       (GUARD_CANNOT), the status a shell would return */
@@ -199,10 +209,12 @@ struct guard_events {
     void (*usage)(void *ctx, const struct guard_usage *usage);
     /* Called exactly once for every guard_start. */
     void (*ended)(void *ctx, const struct guard_end *end);
-    /* The guard died; no more events follow. The kernel kills the guard's
-     * children, and the client kills the processes in its cgroup. This process
-     * must exit. */
+    /* The guard died, does not answer or cannot be started. Another one is
+     * started, if need be again and again; `why` is a sentence. */
     void (*lost)(void *ctx, const char *why);
+    /* The next guard is ready; the ends of the tasks of its predecessor
+     * follow. */
+    void (*restored)(void *ctx);
 };
 
 /* Starts the guard, waits until leftovers of earlier lives are gone and watches
@@ -248,9 +260,11 @@ void guard_flush(struct guard *guard);
  * must run until then. */
 void guard_close(struct guard *guard, void (*closed)(void *ctx), void *ctx);
 
+/* False: the guard is being replaced. */
+bool guard_runs(const struct guard *guard);
 /* How the guard controls tasks: "cgroup /sys/fs/cgroup/...", or "process
- * groups:" with what that means and why there is no cgroup. The string lives as
- * long as the guard. */
+ * groups:" with what that means and why there is no cgroup. The string is valid
+ * until the guard is replaced. */
 const char *guard_mode(const struct guard *guard);
 bool guard_has_cgroup(const struct guard *guard);
 /* Which limits on whole tasks are available: "memory pids cpu", or "none". */

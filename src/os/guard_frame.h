@@ -36,6 +36,9 @@ enum guard_frame_kind {
     GUARD_FRAME_PROGRESS,
     GUARD_FRAME_USAGE,
     GUARD_FRAME_ENDED,
+    /* are you there? (a command whose numbers mean nothing), and the answer */
+    GUARD_FRAME_PING,
+    GUARD_FRAME_PONG,
     GUARD_FRAME_KINDS
 };
 
@@ -92,7 +95,7 @@ struct guard_start_frame {
 bool guard_start_encode(struct text *out, const struct guard_start *start);
 bool guard_start_decode(struct span body, struct guard_start_frame *ret_start);
 
-/* KILL, RELEASE, SLOTS, LEASE: an id and two numbers. */
+/* KILL, RELEASE, SLOTS, LEASE, PING, PONG: an id and two numbers. */
 struct guard_command {
     uint64_t id;
     int64_t number; /* signal, slots, end of the lease */

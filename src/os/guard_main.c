@@ -476,8 +476,10 @@ static void do_event(struct post *post, const struct epoll_event *event) {
 static void reap_due(struct post *post) {
     if (clock_mono().ns < post->reap_at.ns)
         return;
-    post->reap_at = MONO_NEVER;
     process_reap_orphans();
+    post->reap_at = guard_watch_reap(&post->watch)
+                        ? mono_add_ms(clock_mono(), REAP_MS)
+                        : MONO_NEVER;
 }
 
 /* Ends are reported, and their tasks freed, only after the whole batch of
@@ -513,7 +515,9 @@ static void close_post(struct post *post) {
     struct guard_life *life = &post->life;
     epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);
     guard_server_end_all(&post->server);
-    while (!all_over(life))
+    /* A task that does not end must not keep what left the group of another. */
+    struct mono until = mono_add_ms(clock_mono(), LAST_WAIT_MS);
+    while (!all_over(life) && clock_mono().ns < until.ns)
         turn(post);
     guard_lease_close(&life->lease);
     process_end_orphans(LAST_WAIT_MS);

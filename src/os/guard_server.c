@@ -208,6 +208,11 @@ static void do_lease(struct guard_server *server,
     pthread_mutex_unlock(&life->lock);
 }
 
+static void do_ping(struct guard_server *server,
+                    const struct guard_command *word) {
+    guard_command_encode(&server->out, GUARD_FRAME_PONG, word);
+}
+
 static bool do_frame(struct guard_server *server, enum guard_frame_kind kind,
                      struct span body) {
     struct guard_command word;
@@ -223,6 +228,8 @@ static bool do_frame(struct guard_server *server, enum guard_frame_kind kind,
         do_slots(server, &word);
     else if (kind == GUARD_FRAME_LEASE)
         do_lease(server, &word);
+    else if (kind == GUARD_FRAME_PING)
+        do_ping(server, &word);
     else
         return false;
     return true;

@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-enum { READS_A_TURN = 8 };
+enum { READS_A_TURN = 8, NAMED_MAX = 8 };
 
 static const struct pipe_ends no_pipe = {.ours = -1, .theirs = -1};
 
@@ -306,6 +306,11 @@ static int64_t timeval_us(struct timeval time) {
     return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
 }
 
+static void note_end(struct guard_task *task) {
+    task->end.ended = clock_wall();
+    task->end.run_ns = clock_mono().ns - task->began.ns;
+}
+
 /* Calls waitid directly, since only the system call also returns usage. */
 bool guard_task_reap(struct guard_task *task) {
     siginfo_t info = {0};
@@ -327,9 +332,60 @@ bool guard_task_reap(struct guard_task *task) {
     end->max_rss_kib = usage.ru_maxrss;
     end->read_bytes = usage.ru_inblock * 512;
     end->written_bytes = usage.ru_oublock * 512;
-    end->ended = clock_wall();
-    end->run_ns = clock_mono().ns - task->began.ns;
+    note_end(task);
     return true;
+}
+
+void guard_task_give_up(struct guard_task *task) {
+    int status = 0;
+    struct guard_end *end = &task->end;
+    note_end(task);
+    if (!process_zombie_status(end->pid, &status))
+        end->signal = SIGKILL;
+    else if (WIFSIGNALED(status))
+        end->signal = WTERMSIG(status);
+    else
+        end->exit_code = WEXITSTATUS(status);
+}
+
+/* True if a process holds the other end of the canary. */
+static bool is_held(const struct guard_task *task) {
+    struct pollfd canary = {.fd = task->canary_fd, .events = POLLIN};
+    return task->canary_fd >= 0 &&
+           (poll(&canary, 1, 0) == 0 || (canary.revents & POLLHUP) == 0);
+}
+
+static size_t find_survivors(const struct guard_task *task,
+                             pid_t pids[NAMED_MAX]) {
+    struct stat canary;
+    if (task->leaf != NULL)
+        return cgroup_leaf_pids(task->leaf, pids, NAMED_MAX);
+    bool own_group = (task->flags & GUARD_START_NO_GROUP) == 0;
+    bool held = is_held(task) && fstat(task->canary_fd, &canary) == 0;
+    return process_find(own_group ? task->end.pid : -1, held ? &canary : NULL,
+                        pids, NAMED_MAX);
+}
+
+void guard_task_name_survivors(struct guard_task *task) {
+    CLEANUP(text_clear) struct text names = TEXT_INIT;
+    pid_t pids[NAMED_MAX];
+    size_t count = find_survivors(task, pids);
+    if (!task->reaped) {
+        process_describe(task->end.pid, &names);
+        text_adds(&names, ", which ended and is traced by ");
+        process_describe(process_tracer(task->end.pid), &names);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] == task->end.pid)
+            continue;
+        text_adds(&names, names.len > 0 ? ", " : "");
+        process_describe(pids[i], &names);
+    }
+    if (count == NAMED_MAX)
+        text_adds(&names, " and perhaps more");
+    if (names.len == 0)
+        text_adds(&names, "a process that holds its output open");
+    task->end.error = arena_span(&task->arena, text_span(&names));
 }
 
 /* Orphans of the group are the guard's children by now: dead ones must be
@@ -344,13 +400,6 @@ static bool group_gone(pid_t group) {
     return kill(-group, 0) < 0 && errno == ESRCH;
 }
 
-/* True if a process holds the other end of the canary. */
-static bool is_held(const struct guard_task *task) {
-    struct pollfd canary = {.fd = task->canary_fd, .events = POLLIN};
-    return task->canary_fd >= 0 &&
-           (poll(&canary, 1, 0) == 0 || (canary.revents & POLLHUP) == 0);
-}
-
 bool guard_task_gone(const struct guard_task *task) {
     if (!task->reaped)
         return false;
@@ -360,10 +409,10 @@ bool guard_task_gone(const struct guard_task *task) {
     return (!own_group || group_gone(task->end.pid)) && !is_held(task);
 }
 
-void guard_task_kill_strays(const struct guard_task *task) {
+bool guard_task_kill_strays(const struct guard_task *task) {
     struct stat canary;
-    if (is_held(task) && fstat(task->canary_fd, &canary) == 0)
-        process_kill_holders(&canary, PROCESS_WRITERS);
+    return is_held(task) && fstat(task->canary_fd, &canary) == 0 &&
+           process_kill_holders(&canary, PROCESS_WRITERS) > 0;
 }
 
 static void raise_to(int64_t *peak, uint64_t value) {

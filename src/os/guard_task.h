@@ -170,11 +170,17 @@ void guard_task_signal_all(const struct guard_task *task, int signal);
 void guard_task_kill(const struct guard_task *task);
 /* Takes the zombie's result. False: it is still alive. */
 bool guard_task_reap(struct guard_task *task);
+/* Another process traces the zombie and keeps it from being reaped: fills in
+ * its result as far as it can be known. */
+void guard_task_give_up(struct guard_task *task);
+/* Sets `error` of the end to a list of the processes that are left. */
+void guard_task_name_survivors(struct guard_task *task);
 /* True if it is reaped and no process is left in its leaf or, without a leaf,
  * in its group or holding its canary. */
 bool guard_task_gone(const struct guard_task *task);
-/* Sends KILL to processes that left the group and still hold the canary. */
-void guard_task_kill_strays(const struct guard_task *task);
+/* Sends KILL to processes that left the group and still hold the canary. False:
+ * there is none. */
+bool guard_task_kill_strays(const struct guard_task *task);
 /* Call this before the other samples: it records how much earlier tasks used in
  * the leaf, which is everything except the usage of the first process. That
  * process must not be reaped yet. */

@@ -25,6 +25,9 @@ void guard_watch_init(struct guard_watch *watch, struct guard_life *life,
 }
 
 void guard_watch_clear(struct guard_watch *watch) {
+    while (watch->unreaped_count > 0)
+        close(watch->unreaped[--watch->unreaped_count]);
+    free(watch->unreaped);
     heap_clear(&watch->due);
     free(watch->buffer);
 }
@@ -95,11 +98,37 @@ static void sample(struct guard_watch *watch, struct guard_task *task) {
             GUARD_WATCH_SAMPLE_MS);
 }
 
+static void leave_unreaped(struct guard_watch *watch, struct guard_task *task) {
+    remove_fd(watch, task->pidfd);
+    watch->unreaped = mem_grow(watch->unreaped, watch->unreaped_count + 1,
+                               sizeof *watch->unreaped);
+    watch->unreaped[watch->unreaped_count++] = task->pidfd;
+    task->pidfd = -1;
+}
+
+bool guard_watch_reap(struct guard_watch *watch) {
+    size_t kept = 0;
+    for (size_t i = 0; i < watch->unreaped_count; i++) {
+        int fd = watch->unreaped[i];
+        siginfo_t info = {0};
+        if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) == 0 &&
+            info.si_pid == 0)
+            watch->unreaped[kept++] = fd;
+        else
+            close(fd);
+    }
+    watch->unreaped_count = kept;
+    return kept > 0;
+}
+
 /* Everything is reported and closed: passes the task on for reporting its end.
  */
 static void finish_task(struct guard_watch *watch, struct guard_task *task) {
     struct guard_life *life = watch->life;
-    drop_fd(watch, &task->pidfd);
+    if (task->reaped)
+        drop_fd(watch, &task->pidfd);
+    else
+        leave_unreaped(watch, task);
     drop_fd(watch, &task->out[STAMP_OUT].ours);
     drop_fd(watch, &task->out[STAMP_ERR].ours);
     remove_fd(watch, task->status.ends.ours);
@@ -135,7 +164,7 @@ static bool all_gone(struct guard_watch *watch, struct guard_task *task) {
         return true;
     task->end.leftovers = true;
     if (task->leaf == NULL) {
-        guard_task_kill_strays(task);
+        (void)guard_task_kill_strays(task);
         task->ask_at = mono_add_ms(clock_mono(), GUARD_WATCH_ASK_MS);
         return false;
     }
@@ -147,6 +176,29 @@ static bool all_gone(struct guard_watch *watch, struct guard_task *task) {
 /* True if neither pipes nor leaf show other processes. */
 static bool is_alone(const struct guard_task *task, bool closed) {
     return closed && (task->leaf == NULL || !cgroup_leaf_populated(task->leaf));
+}
+
+/* The zombie is traced by another process, which may be one of the task's own:
+ * true if it was reaped after all. */
+static bool reap_traced(struct guard_watch *watch, struct guard_task *task) {
+    struct mono now = clock_mono();
+    if (task->give_up_at.ns == MONO_NEVER.ns)
+        task->give_up_at = mono_add_ms(now, GUARD_WATCH_GIVE_UP_MS);
+    if (task->leaf == NULL && guard_task_kill_strays(task))
+        task->end.leftovers = true;
+    if (guard_task_reap(task))
+        return true;
+    if (now.ns < task->give_up_at.ns) {
+        task->ask_at = mono_add_ms(now, GUARD_WATCH_ASK_MS);
+        arm(watch, task);
+        return false;
+    }
+    task->end.survivors = true;
+    task->end.gone_ns = now.ns - task->began.ns;
+    guard_task_give_up(task);
+    guard_task_name_survivors(task);
+    finish_task(watch, task);
+    return false;
 }
 
 /* The first process is gone: checks whether the whole task is. With a cgroup no
@@ -170,11 +222,8 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
         if (!alone || task->leaf == NULL)
             guard_task_kill(task);
         /* The descriptor may become readable just before waiting succeeds. */
-        if (!guard_task_reap(task)) {
-            task->ask_at = mono_add_ms(now, GUARD_WATCH_ASK_MS);
-            arm(watch, task);
+        if (!guard_task_reap(task) && !reap_traced(watch, task))
             return;
-        }
     }
     task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
     if (task->give_up_at.ns == MONO_NEVER.ns)
@@ -185,6 +234,8 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
         return;
     }
     task->end.survivors = !closed || !gone;
+    if (task->end.survivors)
+        guard_task_name_survivors(task);
     task->end.gone_ns = now.ns - task->began.ns;
     finish_task(watch, task);
 }

@@ -34,6 +34,8 @@ struct guard_watch {
     struct list requested; /* tasks with a pending request */
     struct text *out;      /* frames for the client */
     char *buffer;          /* of GUARD_TASK_READ_BYTES */
+    int *unreaped;         /* pidfds of zombies that other processes trace */
+    size_t unreaped_count;
 };
 
 /* Low bits of epoll's data for a task; tasks are aligned to 16. */
@@ -60,6 +62,9 @@ void guard_watch_event(struct guard_watch *watch, struct guard_task *task,
 void guard_watch_due(struct guard_watch *watch);
 /* The next deadline. */
 struct mono guard_watch_next(const struct guard_watch *watch);
+
+/* Reaps zombies that had to be left. True: some are still traced. */
+bool guard_watch_reap(struct guard_watch *watch);
 
 /* Sends the signal, then KILL after grace_ms. Who asked first is recorded. */
 void guard_watch_kill(struct guard_watch *watch, struct guard_task *task,

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 enum { STEP_MS = 2 };
 
-enum { STAT_BYTES = 1024, START_FIELD = 22, CLIMBS = 10 };
+enum { STAT_BYTES = 1024, START_FIELD = 22, EXIT_FIELD = 52, CLIMBS = 10 };
 
 /* Skips `count` fields from p on. NULL: there are fewer. */
 static const char *fields_on(const char *p, int count) {
@@ -29,10 +30,8 @@ static const char *fields_on(const char *p, int count) {
     return p;
 }
 
-/* /proc/PID/stat from field 3 on. NULL: no such process. */
-static const char *stat_read(pid_t pid, char stat[STAT_BYTES]) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+/* The file from its field 3 on. NULL: no such process. */
+static const char *stat_read_at(const char *path, char stat[STAT_BYTES]) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
@@ -44,6 +43,12 @@ static const char *stat_read(pid_t pid, char stat[STAT_BYTES]) {
     /* The second field is the name in parentheses and may hold anything. */
     const char *p = strrchr(stat, ')');
     return p != NULL && p[1] == ' ' ? p + 2 : NULL;
+}
+
+static const char *stat_read(pid_t pid, char stat[STAT_BYTES]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return stat_read_at(path, stat);
 }
 
 static unsigned long long number_at(const char *p) {
@@ -65,6 +70,27 @@ bool process_lives(pid_t pid, unsigned long long start) {
     const char *state = stat_read(pid, stat);
     return start != 0 && state != NULL && *state != 'Z' && *state != 'X' &&
            number_at(fields_on(state, START_FIELD - 3)) == start;
+}
+
+static bool thread_is_stopped(pid_t pid, const char *thread) {
+    char path[64 + NAME_MAX], stat[STAT_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)pid, thread);
+    const char *state = stat_read_at(path, stat);
+    return state != NULL && (*state == 'T' || *state == 't');
+}
+
+bool process_is_stopped(pid_t pid) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    bool stopped = false;
+    struct dirent *entry;
+    while (dir != NULL && !stopped && (entry = readdir(dir)) != NULL)
+        stopped = isdigit((unsigned char)entry->d_name[0]) &&
+                  thread_is_stopped(pid, entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    return stopped;
 }
 
 bool process_has_ended(int pidfd) {
@@ -185,6 +211,43 @@ static void read_name(const char *path, char ret_name[32]) {
         close(fd);
 }
 
+void process_describe(pid_t pid, struct text *out) {
+    char path[64], name[32];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    read_name(path, name);
+    name[strcspn(name, "\n")] = '\0';
+    text_addf(out, "%d (", (int)pid);
+    text_addescaped(out, span_of(name));
+    text_addc(out, ')');
+}
+
+pid_t process_tracer(pid_t pid) {
+    static const char key[] = "\nTracerPid:";
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *found = strstr(text, key);
+    return found != NULL ? (pid_t)strtol(found + sizeof key - 1, NULL, 10) : 0;
+}
+
+/* The kernel shows 0 to those who may not know, and refuses them the link. */
+bool process_zombie_status(pid_t pid, int *ret_status) {
+    char path[64], stat[STAT_BYTES], target[8];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (readlink(path, target, sizeof target) >= 0 || errno != ENOENT)
+        return false;
+    const char *state = stat_read(pid, stat);
+    const char *status = fields_on(state, EXIT_FIELD - 3);
+    if (status == NULL || *state != 'Z')
+        return false;
+    *ret_status = (int)number_at(status);
+    return true;
+}
+
 /* A child of ours between clone and exec has our descriptors and also our name.
  */
 static bool is_copy_of_us(pid_t pid) {
@@ -217,6 +280,29 @@ unsigned process_kill_holders(const struct stat *file,
     }
     closedir(dir);
     return killed;
+}
+
+size_t process_find(pid_t group, const struct stat *file, pid_t *ret_pids,
+                    size_t most) {
+    size_t count = 0;
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    while (dir != NULL && count < most && (entry = readdir(dir)) != NULL) {
+        char stat[STAT_BYTES];
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 1 || pid == getpid())
+            continue;
+        const char *state = stat_read(pid, stat);
+        if (state == NULL || *state == 'Z' || *state == 'X')
+            continue;
+        bool member = (pid_t)number_at(fields_on(state, 2)) == group;
+        if (member || (file != NULL && !is_copy_of_us(pid) &&
+                       process_holds(pid, file, PROCESS_WRITERS)))
+            ret_pids[count++] = pid;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return count;
 }
 
 /* Only this thread reaps them, so their pids are not reused. */

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "lib/text.h"
+
 /* Start time in ticks since boot: together with the pid it identifies a
  * process. 0: no such process. */
 unsigned long long process_start(pid_t pid);
@@ -23,6 +25,18 @@ enum process_descent {
 };
 enum process_descent process_descent(pid_t pid, pid_t ancestor,
                                      pid_t *ret_child);
+
+/* True if a thread of the process is stopped, by a signal or by a process that
+ * traces it. */
+bool process_is_stopped(pid_t pid);
+
+/* Appends "PID (NAME)". */
+void process_describe(pid_t pid, struct text *out);
+/* The process that traces it, or 0. */
+pid_t process_tracer(pid_t pid);
+/* The wait status of a zombie that this process cannot wait for, because
+ * another one traces it. False: it cannot be read. */
+bool process_zombie_status(pid_t pid, int *ret_status);
 
 /* True if the process of a pidfd has ended. */
 bool process_has_ended(int pidfd);
@@ -43,6 +57,10 @@ void process_kill(pid_t pid, unsigned long long start);
 enum process_holders { PROCESS_HOLDERS, PROCESS_WRITERS };
 unsigned process_kill_holders(const struct stat *file,
                               enum process_holders which);
+/* The processes, without zombies, that are in the group or have the file
+ * (NULL: none) open for writing. Returns how many of them are in ret_pids. */
+size_t process_find(pid_t group, const struct stat *file, pid_t *ret_pids,
+                    size_t most);
 
 /* Kills and reaps the children of the calling thread until none is left or
  * wait_ms have passed. For the first thread of a subreaper these include the

@@ -96,20 +96,23 @@ enum run_stop {
 /* Results of an attempt: its target is not configured, and it waits; it may not
  * run under any account that is left (core/run_as.h), and the job is held. */
 enum { RUN_UNAVAILABLE = 69, RUN_FORBIDDEN = 77 };
+/* Its process is gone, and how it ended is not known. */
+enum { RUN_RECOVERED = 105 };
 
 /* How an attempt ended. */
 struct run_end {
     uint64_t handle;
     int result;    /* 0 it ran; 99 another process has its lock; 100 cannot be
                       executed; 111 not now; RUN_UNAVAILABLE,
-                      RUN_FORBIDDEN */
+                      RUN_FORBIDDEN, RUN_RECOVERED */
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;
-    bool lost_output;   /* some of it could not be written or synced */
-    struct span status; /* last line of the status descriptor, or empty */
-    struct span detail; /* for other results: a sentence */
-    struct span place;  /* location of its output (os/output.h) */
+    bool lost_output;      /* some of it could not be written or synced */
+    struct span status;    /* last line of the status descriptor, or empty */
+    struct span detail;    /* for other results: a sentence */
+    struct span survivors; /* processes that were still there: pids, names */
+    struct span place;     /* location of its output (os/output.h) */
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;

@@ -36,11 +36,13 @@ static struct span keep_span(char **at, struct span span) {
 static void keep_end(struct attempt *attempt, const struct run_end *end) {
     free(attempt->end_memory);
     attempt->end = *end;
-    attempt->end_memory = mem_alloc(end->status.len + end->detail.len +
-                                    end->place.len + end->trace.len + 1);
+    attempt->end_memory =
+        mem_alloc(end->status.len + end->detail.len + end->survivors.len +
+                  end->place.len + end->trace.len + 1);
     char *at = attempt->end_memory;
     attempt->end.status = keep_span(&at, end->status);
     attempt->end.detail = keep_span(&at, end->detail);
+    attempt->end.survivors = keep_span(&at, end->survivors);
     attempt->end.place = keep_span(&at, end->place);
     attempt->end.trace = keep_span(&at, end->trace);
     if (job_has(&attempt->tracked->job, JOB_LANDS))

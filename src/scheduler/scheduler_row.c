@@ -10,17 +10,24 @@ struct span scheduler_row_node(const struct attempt *attempt) {
     return task ? task->node : (struct span){0};
 }
 
-/* A lost output does not change how the attempt ended, but the detail explains
- * why the output is incomplete. */
+/* A lost output, or processes that could not be killed, do not change how the
+ * attempt ended, but the detail mentions them. */
 static struct span row_detail(struct scheduler *scheduler,
                               const struct run_end *end,
                               const struct retry_verdict *verdict) {
     struct text detail = TEXT_INIT;
-    if (!end->lost_output)
+    if (!end->lost_output && end->survivors.len == 0)
         return span_of(verdict->detail);
-    text_addf(&detail,
-              "%s%ssome of its output is lost: it could not be written to disk",
-              verdict->detail, verdict->detail[0] ? "; " : "");
+    text_adds(&detail, verdict->detail);
+    if (end->lost_output)
+        text_addf(&detail,
+                  "%ssome of its output is lost: it could not be written to "
+                  "disk",
+                  detail.len > 0 ? "; " : "");
+    if (end->survivors.len > 0)
+        text_addf(&detail, "%sstill alive after its end: %.*s",
+                  detail.len > 0 ? "; " : "", (int)end->survivors.len,
+                  end->survivors.p);
     struct span kept =
         arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
     text_clear(&detail);

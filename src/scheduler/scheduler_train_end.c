@@ -185,7 +185,7 @@ static enum train_run_end end_of_run(const struct attempt *attempt) {
         return TRAIN_RUN_FAILED;
     if (attempt->stopped || attempt->tracked->killer != RETRY_NOBODY ||
         attempt->end.result == 104 || attempt->end.result == 99 ||
-        is_forbidden(attempt))
+        attempt->end.result == RUN_RECOVERED || is_forbidden(attempt))
         return TRAIN_RUN_STOPPED;
     if (ran && (attempt->said.verdict == LAND_UNAVAILABLE ||
                 attempt->said.verdict == LAND_CHANGED))

@@ -28,6 +28,8 @@ enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
         return RETRY_UNAVAILABLE;
     case RUN_FORBIDDEN:
         return RETRY_FORBIDDEN;
+    case RUN_RECOVERED:
+        return RETRY_RECOVERED;
     case 99:
         return RETRY_TAKEN;
     case 100:

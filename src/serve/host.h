@@ -37,7 +37,7 @@ bool host_open(const struct host_options *options, struct host **ret_host,
 struct api *host_api(struct host *host);
 /* Lets the roles work until something has happened (an event, a reply ready,
  * a wake-up) or the time is up; -1 = no limit. False: the host cannot
- * continue (supervisor or registry lost). */
+ * continue (the registry is lost). */
 bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
 /* Ends a host_wait, and the waiting in host_close. May be called from any
  * thread and from signal handlers. */

@@ -107,7 +107,16 @@ static void on_foreign(void *ctx, const struct guard_end *end) {
 }
 
 static void on_guard_lost(void *ctx, const char *why) {
-    roles_lost(ctx, why);
+    (void)ctx;
+    log_error("%s; starting another one", why);
+}
+
+static void on_guard_restored(void *ctx) {
+    struct roles *roles = ctx;
+    log_warning("another supervisor runs; tasks of the one before count as "
+                "recovered pid=%d",
+                (int)guard_pid(worker_guard(roles->host.worker)));
+    roles_wake(roles);
 }
 
 static bool on_place_file(void *ctx, const struct job *job, struct err *err) {
@@ -138,9 +147,11 @@ static void hook_trigger(void *ctx) {
 
 static bool hook_ready(void *ctx, struct err *err) {
     struct roles *roles = ctx;
-    if (roles->stopping == GOING)
-        return true;
-    return err_set(err, ERR_UNAVAILABLE, "stopping");
+    if (roles->stopping != GOING)
+        return err_set(err, ERR_UNAVAILABLE, "stopping");
+    return roles->host.worker == NULL ||
+           guard_runs(worker_guard(roles->host.worker)) ||
+           err_set(err, ERR_UNAVAILABLE, "the supervisor is being replaced");
 }
 
 static void hook_usage(void *ctx, uint64_t num, struct run_usage *ret_usage) {
@@ -243,6 +254,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .slots = (unsigned)base->config.queue.concurrency,
         .terminal = roles->options.terminal,
         .lost = on_guard_lost,
+        .restored = on_guard_restored,
         .lasting = on_lasting,
         .ended = on_ended,
         .foreign = on_foreign,

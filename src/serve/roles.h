@@ -36,7 +36,7 @@ struct roles_options {
     /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */
     void (*stopped)(void *ctx); /* roles_stop is complete */
-    /* The supervisor or the registry is gone: the roles cannot continue. */
+    /* The registry is gone: the roles cannot continue. */
     void (*lost)(void *ctx, const char *why);
     void *ctx;
 };

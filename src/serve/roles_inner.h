@@ -63,8 +63,5 @@ void roles_notify(struct roles *roles);
 /* See drain and is_drained of struct role_engine. */
 void roles_drain(struct roles *roles, enum role_drain how);
 bool roles_are_drained(const struct roles *roles);
-/* The service cannot continue: `why` is logged and passed to the owner of
- * the roles. */
-void roles_lost(struct roles *roles, const char *why);
 
 #endif

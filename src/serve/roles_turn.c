@@ -9,7 +9,7 @@ enum {
     SETTLE_MS = 200        /* jobs that start and end within it share a sync */
 };
 
-void roles_lost(struct roles *roles, const char *why) {
+static void lose(struct roles *roles, const char *why) {
     log_error("%s", why);
     if (roles->options.lost)
         roles->options.lost(roles->options.ctx, why);
@@ -142,7 +142,7 @@ void roles_turn(struct roles *roles) {
     }
     look_around(roles, now);
     if (!turn_engines(roles, now, &next, &err)) {
-        roles_lost(roles, err.text);
+        lose(roles, err.text);
         return;
     }
     project(roles, now);

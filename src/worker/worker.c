@@ -174,6 +174,21 @@ static void end_output(struct worker *worker, const struct guard_end *from,
     end->place = span_of(place);
 }
 
+/* What the guard had put into the file of the attempt when it died. */
+static void lost_output(struct worker *worker, const struct running *running,
+                        struct run_end *end, char place[OUTPUT_PLACE_BYTES]) {
+    CLEANUP(output_view_close) struct output_view view = OUTPUT_VIEW_INIT;
+    place[0] = '\0';
+    end->started = running->started;
+    if (!output_view_open(worker->options.output, span_of(running->place),
+                          &view, NULL))
+        return;
+    memcpy(place, running->place, OUTPUT_PLACE_BYTES);
+    end->place = span_of(place);
+    end->output_bytes = view.bytes;
+    output_filed(worker->options.output);
+}
+
 static uint64_t larger(int64_t a, int64_t b) {
     return (uint64_t)(a > b ? a : b);
 }
@@ -217,7 +232,8 @@ static void on_ended(void *ctx, const struct guard_end *from) {
         .signal = from->signal,
         .timed_out = from->timed_out,
         .status = from->has_status ? from->status : (struct span){0},
-        .detail = from->error,
+        .detail = from->survivors ? SPAN("") : from->error,
+        .survivors = from->survivors ? from->error : SPAN(""),
         .started = from->started,
         .ended = from->ended.ns != 0 ? from->ended : clock_wall(),
         .cpu_us = larger(from->user_us + from->system_us, from->cpu_us),
@@ -227,11 +243,14 @@ static void on_ended(void *ctx, const struct guard_end *from) {
     trace_end(from, &trace);
     end.trace = text_span(&trace);
     char place[OUTPUT_PLACE_BYTES];
-    end_output(worker, from, running, &end, place);
+    if (from->result == GUARD_LOST)
+        lost_output(worker, running, &end, place);
+    else
+        end_output(worker, from, running, &end, place);
     if (from->survivors)
         log_warning("processes of job %" PRIu64
-                    " are still alive after its end",
-                    running->num);
+                    " are still alive after its end: %.*s",
+                    running->num, (int)from->error.len, from->error.p);
     bool locked = running->locked;
     running->pid = -1;
     if (!locked)
@@ -299,6 +318,12 @@ static void on_lost(void *ctx, const char *why) {
     struct worker *worker = ctx;
     if (!worker->closing && worker->options.lost)
         worker->options.lost(worker->options.ctx, why);
+}
+
+static void on_restored(void *ctx) {
+    struct worker *worker = ctx;
+    if (!worker->closing && worker->options.restored)
+        worker->options.restored(worker->options.ctx);
 }
 
 _Static_assert(GUARD_STATUS_FD == 3 && GUARD_PROGRESS_FD == 4,
@@ -557,7 +582,8 @@ bool worker_open(const struct worker_options *options,
                                                .progress = on_progress,
                                                .usage = on_usage,
                                                .ended = on_ended,
-                                               .lost = on_lost};
+                                               .lost = on_lost,
+                                               .restored = on_restored};
     if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
                     err)) {
         free(worker);
@@ -640,9 +666,13 @@ static enum worker_place look_at(const struct worker *worker, pid_t pid,
         enum cgroup_member member = cgroup_member(pid, &base, ret_look->path);
         if (member != CGROUP_OF_BASE)
             return member == CGROUP_OTHER ? WORKER_OUTSIDE : WORKER_UNREADABLE;
-        (void)process_descent(pid, guard_pid(worker->guard), &ret_look->first);
+        if (guard_runs(worker->guard))
+            (void)process_descent(pid, guard_pid(worker->guard),
+                                  &ret_look->first);
         return WORKER_INSIDE;
     }
+    if (!guard_runs(worker->guard))
+        return WORKER_UNREADABLE;
     descent = process_descent(pid, guard_pid(worker->guard), &ret_look->first);
     return descent == PROCESS_DESCENDANT  ? WORKER_INSIDE
            : descent == PROCESS_UNRELATED ? WORKER_OUTSIDE

@@ -35,8 +35,11 @@ struct worker_options {
     /* The newest progress line of an attempt; may be NULL. */
     void (*progress)(void *ctx, uint64_t num, struct span node,
                      struct span line);
-    /* The guard died: nothing runs any more and the process must end. */
+    /* The guard was lost, or could not be replaced yet; the worker goes on.
+     * `restored`: another one is ready, and the ends of the attempts of the one
+     * before follow (RUN_RECOVERED). */
     void (*lost)(void *ctx, const char *why);
+    void (*restored)(void *ctx);
     /* Ends of children started by others through worker_guard; may be NULL. */
     void (*foreign)(void *ctx, const struct guard_end *end);
     /* The attempt runs, and has lasted longer than a moment. */

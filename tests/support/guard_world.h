@@ -46,7 +46,9 @@ struct world {
     unsigned ended, wanted, started, progressed;
     pid_t last_pid;
     char progress[256];
-    bool lost, closed, leased;
+    bool lost, restored, closed, leased;
+    bool goes_on; /* the loop runs on when the guard is lost */
+    int64_t reply_ms;
     const char *cgroup_root;
     /* Called with each progress line. */
     void (*on_progress)(struct world *world, uint64_t id);
@@ -239,7 +241,13 @@ static UNUSED void on_lost(void *ctx, const char *why) {
     struct world *world = ctx;
     assert_non_null(why);
     world->lost = true;
-    uv_stop(&world->loop);
+    if (!world->goes_on)
+        uv_stop(&world->loop);
+}
+
+static UNUSED void on_restored(void *ctx) {
+    struct world *world = ctx;
+    world->restored = true;
 }
 
 static UNUSED void on_timeout(uv_timer_t *timer) {
@@ -257,7 +265,8 @@ static const struct guard_events events = {.started = on_started,
                                            .progress = on_progress,
                                            .usage = on_usage,
                                            .ended = on_ended,
-                                           .lost = on_lost};
+                                           .lost = on_lost,
+                                           .restored = on_restored};
 
 static UNUSED struct world *world_new(const char *cgroup_root) {
     struct world *world = calloc(1, sizeof *world);
@@ -281,7 +290,8 @@ static UNUSED void world_open(struct world *world, unsigned slots) {
                                     .cgroup_root = world->cgroup_root,
                                     .leased = world->leased,
                                     .launchers = 2,
-                                    .slots = slots};
+                                    .slots = slots,
+                                    .reply_ms = world->reply_ms};
     struct err err = {0};
     if (!guard_open(&world->loop, &options, &events, world, &world->guard,
                     &err))
