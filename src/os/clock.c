@@ -22,6 +22,16 @@ struct boot clock_boot(void) {
     return (struct boot){now_ns(CLOCK_BOOTTIME)};
 }
 
+/* The process may be stopped between two readings; then it reads again. */
+void clock_wall_and_boot(struct wall *ret_wall, struct boot *ret_boot) {
+    struct boot after;
+    do {
+        *ret_boot = clock_boot();
+        *ret_wall = clock_wall();
+        after = clock_boot();
+    } while (after.ns - ret_boot->ns > NS_PER_S / 10);
+}
+
 uint64_t clock_seed(void) {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)

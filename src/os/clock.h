@@ -11,6 +11,10 @@ struct wall clock_wall(void);
 struct mono clock_mono(void);
 struct boot clock_boot(void);
 
+/* Both times as of one moment, so that their difference changes only if the
+ * system clock is set. */
+void clock_wall_and_boot(struct wall *ret_wall, struct boot *ret_boot);
+
 /* An unpredictable seed, for lib/random and map_seed. */
 uint64_t clock_seed(void);
 

@@ -32,11 +32,12 @@ static bool start(struct clock_engine *engine, struct err *err) {
     struct base *base = engine->host->base;
     struct schedule_driver_options options = {.base = base,
                                               .host = span_of(base->host)};
-    struct wall now = clock_wall();
-    if (!schedule_config_store(base, now, err))
+    struct wall now;
+    struct boot boot;
+    if (!schedule_config_store(base, clock_wall(), err))
         return false;
-    engine->driver =
-        schedule_driver_new(base->store, &options, now, clock_boot());
+    clock_wall_and_boot(&now, &boot);
+    engine->driver = schedule_driver_new(base->store, &options, now, boot);
     return schedule_driver_start(engine->driver, err);
 }
 
@@ -69,15 +70,19 @@ static void clock_reload(void *self) {
 }
 
 /* The timer gives the next turn, not the caller's loop, because the clock may
- * be set. */
+ * be set. The time of the turn is that of its beginning, and other roles may
+ * have worked since: it cannot be compared with a clock that is read here. */
 static bool clock_turn(void *self, const struct role_turn *turn,
                        struct wall *ret_next, struct err *err) {
     struct clock_engine *engine = self;
-    struct wall next;
+    struct wall now, next;
+    struct boot boot;
+    (void)turn;
     (void)ret_next;
     (void)err;
-    schedule_driver_turn(engine->driver, turn->now, clock_boot(), &next);
-    if (engine->host->once && next.ns > turn->now.ns)
+    clock_wall_and_boot(&now, &boot);
+    schedule_driver_turn(engine->driver, now, boot, &next);
+    if (engine->host->once && next.ns > now.ns)
         next = WALL_NEVER;
     alarm_set(engine->fd, next);
     return true;
