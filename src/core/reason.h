@@ -56,5 +56,6 @@
 #define CAUSE_PERSON "person"
 #define CAUSE_RUN "run"            /* `run` waits for it */
 #define CAUSE_SCHEDULE "schedule " /* followed by its name and more */
+#define CAUSE_LATE " s late"       /* ends that of a firing that was missed */
 
 #endif

@@ -302,7 +302,7 @@ static int64_t fate_until(const struct schedules *schedules,
     end -= delay_most(schedule);
     if (was_lost(schedule))
         end = less_of(end, schedule->lost_s);
-    else if (was_unseen(schedule) && reason != SCHEDULE_OVERLAP)
+    else if (was_unseen(schedule))
         end = less_of(end, schedule->nobody_s - delay_most(schedule));
     return more_of(end, schedule->next_s);
 }
@@ -315,9 +315,11 @@ static enum schedule_reason judge(const struct schedule *schedule,
         return SCHEDULE_DEADLINE;
     if (!is_on_time(schedule, late_s) && schedule->rule.missed == MISSED_SKIP)
         return SCHEDULE_SKIP;
+    if (!is_on_time(schedule, late_s))
+        return SCHEDULE_LATE; /* it waits for the jobs before it, if it must */
     if (schedule->rule.overlap == OVERLAP_FORBID && schedule->live > 0)
         return SCHEDULE_OVERLAP;
-    return is_on_time(schedule, late_s) ? SCHEDULE_ON_TIME : SCHEDULE_LATE;
+    return SCHEDULE_ON_TIME;
 }
 
 /* Everything that shares the fate is skipped at once: a year costs no more than
@@ -350,8 +352,9 @@ bool schedules_decide(struct schedules *schedules,
         .schedule = schedule,
         .reason = reason,
         .fires = reason == SCHEDULE_ON_TIME || reason == SCHEDULE_LATE,
-        .replaces =
-            schedule->rule.overlap == OVERLAP_REPLACE && schedule->live > 0,
+        .replaces = reason == SCHEDULE_ON_TIME &&
+                    schedule->rule.overlap == OVERLAP_REPLACE &&
+                    schedule->live > 0,
         .at = schedule->next_s,
         .until = schedule->next_s,
         .count = 1,

@@ -10,10 +10,10 @@
  *
  * An instant that passed while no server was running (a restart), or that the
  * clock or the zone jumped over, is late. If it is late by at most max_shift,
- * it fires once or is reported, depending on `missed`; if by more, it is always
- * reported and never fired. A clock that is set back by at most max_shift
- * repeats nothing; if by more, earlier firings no longer count, and new firings
- * carry the number of the round.
+ * it fires once or is reported, depending on `missed` and whatever `overlap`
+ * says; if by more, it is always reported and never fired. A clock that is set
+ * back by at most max_shift repeats nothing; if by more, earlier firings no
+ * longer count, and new firings carry the number of the round.
  *
  * This is not the library's watch (pointsman/cron.h), because every schedule
  * here has its own zone and its own place in the registry, and may fire later
@@ -28,11 +28,14 @@ enum { SCHEDULES_PATIENCE_S = 60 };
 
 #define SCHEDULES_NEVER INT64_MAX
 
+/* What an instant that is on time does. One that is late and fires
+ * (MISSED_RUN) neither is skipped nor cancels anything: unless overlap is
+ * allowed, its job waits behind the previous ones. */
 enum schedule_overlap {
-    OVERLAP_FORBID,  /* skipped while the previous job is live */
-    OVERLAP_ALLOW,   /* fires beside the previous job */
-    OVERLAP_REPLACE, /* the previous job is cancelled */
-    OVERLAP_QUEUE    /* waits behind the previous job */
+    OVERLAP_FORBID,  /* skipped while a previous job is live */
+    OVERLAP_ALLOW,   /* fires beside the previous jobs */
+    OVERLAP_REPLACE, /* the previous jobs are cancelled */
+    OVERLAP_QUEUE    /* waits behind the previous jobs */
 };
 enum schedule_missed { MISSED_RUN, MISSED_SKIP };
 

@@ -75,7 +75,7 @@ static struct span cause_of(struct arena *arena, const struct firing *firing) {
             arena_printf(arena, CAUSE_SCHEDULE "%s at %s", firing->name,
                          schedule_instant_text(arena, decision->at)));
     return span_of(arena_printf(
-        arena, CAUSE_SCHEDULE "%s at %s, %" PRId64 " s late", firing->name,
+        arena, CAUSE_SCHEDULE "%s at %s, %" PRId64 CAUSE_LATE, firing->name,
         schedule_instant_text(arena, decision->at), decision->late_s));
 }
 

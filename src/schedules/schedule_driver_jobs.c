@@ -124,11 +124,13 @@ static void look_at(struct schedule_driver *driver,
     }
 }
 
-/* A crash may have come between a firing and the cancelling of older jobs. */
+/* A crash may have come between a firing and the cancelling of older jobs. The
+ * job of a missed instant replaces nothing. */
 static void replace_older(struct schedule_driver *driver,
                           struct schedule_entry *entry, const struct job *job) {
     if (schedule_rule(entry->schedule)->overlap == OVERLAP_REPLACE &&
-        is_firing(entry, job) && !list_empty(&entry->jobs))
+        is_firing(entry, job) && !span_ends(job->cause, CAUSE_LATE) &&
+        !list_empty(&entry->jobs))
         schedule_entry_replace(driver, entry, job->num);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/log.h"
 #include "lib/map.h"
 #include "lib/random.h"
+#include "core/reason.h"
 #include "schedules/schedule_driver.h"
 #include "schedules/schedule_rule.h"
 #include "schedules/schedule_row.h"
@@ -136,7 +137,9 @@ static void judge_fired(struct world *world, const struct store_event *event) {
     if (round > ghost->round && !world->went_back)
         judge_fail(world, "%s starts a round without a reason", ghost->name);
     judge_lateness(world, ghost, at);
-    if (ghost->rule.overlap == OVERLAP_FORBID && ghost->live > 0)
+    /* The job of a missed instant waits for the others. */
+    if (ghost->rule.overlap == OVERLAP_FORBID && ghost->live > 0 &&
+        !span_ends(event->detail, CAUSE_LATE))
         judge_fail(world, "%s fires while its job is running", ghost->name);
     ghost->round = round;
     ghost->last_s = at;

@@ -144,7 +144,7 @@ static void a_long_absence_is_one_decision(void **state) {
     add(&rig, NOW - 1600000000, 0);
     assert_string_equal(decisions(&rig, NOW),
                         "-1599999999..-3 x1599999997 stale; fire -2 late; "
-                        "-1..0 x2 overlap");
+                        "fire -1 late; fire 0 late");
     end(&rig);
 }
 
@@ -170,6 +170,34 @@ static void overlapping_runs_are_skipped_queued_or_replaced(void **state) {
     add(&rig, NOW, 0);
     assert_string_equal(pass(&rig, 20), "fire 10 on-time; fire 20 on-time");
     end(&rig);
+}
+
+static void a_missed_run_fires_whatever_overlap_says(void **state) {
+    /* Three instants were missed, and the next one is on time. */
+    static const char *const wanted[] = {
+        [OVERLAP_FORBID] = "10..10 x1 overlap",
+        [OVERLAP_ALLOW] = "fire 10 on-time",
+        [OVERLAP_REPLACE] = "fire 10 on-time replaces",
+        [OVERLAP_QUEUE] = "fire 10 on-time",
+    };
+    struct rig rig;
+    (void)state;
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        begin(&rig, EVERY_TEN, 25);
+        rig.rule.overlap = (enum schedule_overlap)i;
+        add(&rig, NOW - 25, 0);
+        assert_string_equal(decisions(&rig, NOW),
+                            "fire -20 late; fire -10 late; fire 0 late");
+        assert_string_equal(pass(&rig, 10), wanted[i]);
+        end(&rig);
+        begin(&rig, EVERY_TEN, 25);
+        rig.rule.overlap = (enum schedule_overlap)i;
+        rig.rule.missed = MISSED_SKIP;
+        add(&rig, NOW - 25, 0);
+        assert_string_equal(decisions(&rig, NOW), "-20..0 x3 skip");
+        assert_string_equal(pass(&rig, 10), "fire 10 on-time");
+        end(&rig);
+    }
 }
 
 static void runs_missed_by_a_long_suspension_are_late(void **state) {
@@ -401,6 +429,7 @@ int main(void) {
         cmocka_unit_test(runs_missed_by_a_restart_fire_once_or_are_reported),
         cmocka_unit_test(a_long_absence_is_one_decision),
         cmocka_unit_test(overlapping_runs_are_skipped_queued_or_replaced),
+        cmocka_unit_test(a_missed_run_fires_whatever_overlap_says),
         cmocka_unit_test(runs_missed_by_a_long_suspension_are_late),
         cmocka_unit_test(a_clock_set_back_a_little_repeats_nothing),
         cmocka_unit_test(a_clock_set_back_far_starts_a_new_round),
