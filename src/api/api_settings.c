@@ -55,7 +55,7 @@ static void setting_json(struct api_call *call,
 void api_settings(struct api_call *call) {
     static const char *const keys[] = {NULL};
     struct config_entry entry;
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
 
     if (!api_query_check(call, keys) || !need_base(call))
         return;
@@ -92,7 +92,7 @@ static bool setting_check(struct span key, struct span value, struct err *err) {
 
 static bool setting_known(struct api_call *call, struct span key) {
     struct config_entry entry;
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
 
     while (config_next(&call->api->options.base->config, &cursor, &entry))
         if (strcmp(entry.section, SETTING_SECTION) == 0 &&
@@ -106,7 +106,8 @@ static bool setting_known(struct api_call *call, struct span key) {
 static const char *setting_near(struct api_call *call, struct span name) {
     struct config_entry entry;
     const char *names[64];
-    size_t cursor = 0, count = 0;
+    struct config_cursor cursor = {0};
+    size_t count = 0;
     struct span section, key = name;
 
     (void)span_cut(&key, '.', &section);
@@ -155,7 +156,7 @@ static struct span setting_usual(struct api_call *call, struct span key) {
     struct config files;
     struct config_entry entry;
     struct span usual = {0};
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
 
     if (!base_read_files(call->api->options.base, &files, NULL))
         return usual;

@@ -86,7 +86,7 @@ static bool add_group(const struct base_init *init, struct config *config,
 static void write_defaults(struct config *config, struct text *out) {
     struct config_entry entry;
     const char *section = "";
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
     while (config_next(config, &cursor, &entry)) {
         if (entry.label.p)
             continue;

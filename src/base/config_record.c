@@ -60,7 +60,8 @@ static void compare(struct store_batch *batch, struct config *files,
     struct arena *arena = store_batch_arena(batch);
     struct config_entry entry;
     struct span name;
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
+    size_t left = 0;
     void *was;
     while (config_next(files, &cursor, &entry)) {
         if (entry.origin.file == NULL)
@@ -75,7 +76,7 @@ static void compare(struct store_batch *batch, struct config *files,
                   span_of(arena_printf(arena, "%s:%u", entry.origin.file,
                                        entry.origin.line)));
     }
-    for (cursor = 0; map_next(seen, &cursor, &name, &was);)
+    while (map_next(seen, &left, &name, &was))
         add_event(batch, name, "removed", was, SPAN(""), SPAN(""));
 }
 

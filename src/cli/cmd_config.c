@@ -55,7 +55,7 @@ static int config_list(struct call *call) {
     struct base *base = NULL;
     struct config_entry entry;
     struct err err = {0};
-    size_t cursor = 0;
+    struct config_cursor cursor = {0};
 
     if (!open_base(call, &base, &err))
         return console_error(&err);

@@ -216,6 +216,30 @@ const void *config_added(const struct config *config,
     return index < found.count ? found.items + index * section->bytes : NULL;
 }
 
+/* The label comes last, so that no two pairs share a key. */
+static struct span label_key(const struct config_section *section,
+                             struct span label, struct text *text) {
+    text_addf(text, "%s ", section->name);
+    text_addspan(text, label);
+    return text_span(text);
+}
+
+/* The index of the item with that label, + 1; 0: there is none. */
+static size_t find_label(const struct config *config,
+                         const struct config_section *section,
+                         struct span label) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    return (size_t)(uintptr_t)map_get(&config->labels,
+                                      label_key(section, label, &key));
+}
+
+const void *config_added_find(const struct config *config,
+                              const struct config_section *section,
+                              struct span label) {
+    size_t place = find_label(config, section, label);
+    return place == 0 ? NULL : config_added(config, section, place - 1);
+}
+
 static char *grow_items(struct config *config,
                         const struct config_section *section) {
     struct config_items found = items_of(config, section);
@@ -229,7 +253,10 @@ static char *grow_items(struct config *config,
 static char *add_item(struct config *config,
                       const struct config_section *section, struct span label,
                       const struct config_spot *spot) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
     char *item = grow_items(config, section);
+    map_put(&config->labels, label_key(section, label, &key),
+            (void *)(uintptr_t)items_of(config, section).count);
     *(struct span *)item = arena_span(&config->arena, label);
     *(struct config_origin *)(item + section->origin_at) =
         (struct config_origin){spot->file, spot->line};
@@ -258,13 +285,13 @@ static char *open_item(struct config *config,
         config_refuse(spot, "section [%s] takes no label", section->name);
         return NULL;
     }
-    char *item;
-    for (size_t i = 0; (item = config_section_item(config, section, i)) != NULL;
-         i++)
-        if (span_equal(*(struct span *)item, label))
-            return is_section_line && section->is_unique
-                       ? refuse_second(section, item, spot)
-                       : item;
+    size_t place = find_label(config, section, label);
+    char *item =
+        place == 0 ? NULL : config_section_item(config, section, place - 1);
+    if (item != NULL)
+        return is_section_line && section->is_unique
+                   ? refuse_second(section, item, spot)
+                   : item;
     return section->check_label(label, spot)
                ? add_item(config, section, label, spot)
                : NULL;
@@ -296,6 +323,7 @@ void config_clear(struct config *config) {
         if (section->check_label != NULL || is_added(section))
             free(items_of(config, section).items);
     }
+    map_clear(&config->labels);
     arena_clear(&config->arena);
     *config = (struct config){0};
 }

@@ -16,6 +16,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/map.h"
 #include "lib/text.h"
 #include "wire/set_tar.h"
 
@@ -109,6 +110,7 @@ struct config {
     struct config_target *targets; /* in the order of the files */
     size_t target_count;
     struct config_items added[CONFIG_ADDED_MOST];
+    struct map labels;  /* "SECTION LABEL" -> the index of the item, + 1 */
     struct arena arena; /* owns all of it */
 };
 
@@ -132,6 +134,10 @@ bool config_finish(struct config *config, struct err *err);
  * program does not use the section, so that no file can have set it. */
 const void *config_added(const struct config *config,
                          const struct config_section *section, size_t index);
+/* The same by its label; NULL: there is none. */
+const void *config_added_find(const struct config *config,
+                              const struct config_section *section,
+                              struct span label);
 /* NULL: no such target. */
 const struct config_target *config_target(const struct config *config,
                                           struct span name);
@@ -155,7 +161,12 @@ struct config_entry {
     const char *meaning;
     bool is_command; /* the value is a command line (wire/words.h) */
 };
-bool config_next(struct config *config, size_t *cursor,
+/* A place in the listing; {0} is its beginning. */
+struct config_cursor {
+    size_t section, item, key;
+};
+/* The entry at the cursor, which moves on. False: there are no more. */
+bool config_next(struct config *config, struct config_cursor *cursor,
                  struct config_entry *ret_entry);
 /* The output of `config check`: sections, keys, values, "default" or FILE:LINE.
  */

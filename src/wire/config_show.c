@@ -50,16 +50,16 @@ struct span config_value_format(struct arena *arena,
         arena_printf(arena, "%lld", (long long)*(const int64_t *)at));
 }
 
-/* Entry number *left of this section; counts *left down on the way. */
+/* Entry number `index` of this item. False: it has fewer. */
 static bool item_entry(struct config *config,
                        const struct config_section *section, const void *item,
-                       size_t *left, struct config_entry *ret) {
+                       size_t index, struct config_entry *ret) {
     const char *at = item;
     *ret = (struct config_entry){.section = section->name};
     if (section->check_label != NULL)
         ret->label = *(const struct span *)item;
-    if (*left < section->key_count) {
-        const struct config_key *key = &section->keys[*left];
+    if (index < section->key_count) {
+        const struct config_key *key = &section->keys[index];
         ret->key = span_of(key->name);
         ret->value = config_value_format(&config->arena, key, item);
         ret->origin = *(const struct config_origin *)(at + key->origin_at);
@@ -67,28 +67,26 @@ static bool item_entry(struct config *config,
         ret->is_command = key->kind == KIND_COMMAND;
         return true;
     }
-    *left -= section->key_count;
     if (section->free_key == NULL)
         return false;
     ret->meaning = section->free_key->meaning;
-    size_t index = 0;
-    while (section->free_key->entry(config, item, index, ret))
-        if (index++ == *left)
-            return true;
-    *left -= index;
-    return false;
+    return section->free_key->entry(config, item, index - section->key_count,
+                                    ret);
 }
 
-bool config_next(struct config *config, size_t *cursor,
+bool config_next(struct config *config, struct config_cursor *cursor,
                  struct config_entry *ret_entry) {
     const struct config_section *section;
-    size_t left = (*cursor)++;
-    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++) {
-        const void *item;
-        for (size_t i = 0;
-             (item = config_section_item(config, section, i)) != NULL; i++)
-            if (item_entry(config, section, item, &left, ret_entry))
-                return true;
+    while ((section = config_section_at(cursor->section)) != NULL) {
+        const void *item = config_section_item(config, section, cursor->item);
+        if (item != NULL &&
+            item_entry(config, section, item, cursor->key, ret_entry)) {
+            cursor->key++;
+            return true;
+        }
+        cursor->key = 0;
+        cursor->item = item != NULL ? cursor->item + 1 : 0;
+        cursor->section += item == NULL;
     }
     return false;
 }
@@ -103,7 +101,8 @@ static void put_section(const struct config_entry *entry, struct text *out) {
 
 void config_format(struct config *config, struct text *out) {
     struct config_entry entry, last = {0};
-    for (size_t cursor = 0; config_next(config, &cursor, &entry);) {
+    for (struct config_cursor cursor = {0};
+         config_next(config, &cursor, &entry);) {
         if (last.section != entry.section ||
             !span_equal(last.label, entry.label)) {
             if (last.section)
