@@ -520,10 +520,16 @@ static bool is_held(const struct base *base, const char *lock) {
            holder != 0;
 }
 
-bool base_role_is_held(const struct base *base, const char *role) {
+pid_t base_role_holder(const struct base *base, const char *role) {
     char name[64];
+    pid_t holder = 0;
     snprintf(name, sizeof(name), BASE_ROLE_LOCK, role);
-    return is_held(base, name);
+    (void)lock_pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL);
+    return holder;
+}
+
+bool base_role_is_held(const struct base *base, const char *role) {
+    return base_role_holder(base, role) != 0;
 }
 
 bool base_any_role_is_held(const struct base *base) {

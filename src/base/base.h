@@ -173,6 +173,9 @@ void base_give_role(struct base *base, const char *role, int *fd);
 /* Wakes the process that has the role, if any. Polling finds the same work, so
  * a failure does not matter. */
 void base_trigger(const struct base *base, const char *role);
+/* The process that holds that role now. 0: none, or it is unknown; -1: there is
+ * one, but not known which. */
+pid_t base_role_holder(const struct base *base, const char *role);
 /* True if a process holds that role now; false if that is unknown. */
 bool base_role_is_held(const struct base *base, const char *role);
 bool base_any_role_is_held(const struct base *base);
@@ -192,10 +195,10 @@ void base_access_clear(struct base *base);
 bool base_access_check(const struct base *base, struct err *err);
 /* True if [access] gives anybody a role, known on this machine or not. */
 bool base_access_is_set(const struct base *base);
-/* Reports each reason why the shell account may not keep its persons apart, as a
- * sentence: it is given a role of its own, runs the checks of a target, can write
- * to its authorized_keys, or has a key there that may do more than act for one
- * person. */
+/* Reports each reason why the shell account may not keep its persons apart, as
+ * a sentence: it is given a role of its own, runs the checks of a target, can
+ * write to its authorized_keys, or has a key there that may do more than act
+ * for one person. */
 typedef void base_shell_fault(void *ctx, const char *sentence);
 void base_shell_check(const struct base *base, base_shell_fault *fault,
                       void *ctx);

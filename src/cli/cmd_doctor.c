@@ -6,12 +6,14 @@
 #include "cli/console.h"
 
 #include <inttypes.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/clock.h"
 #include "os/disk.h"
 #include "os/features.h"
+#include "os/guard.h"
 #include "base/base.h"
 #include "landing/git.h"
 #include "schedules/schedule_rule.h"
@@ -21,6 +23,7 @@
 #include "maintenance/target_check.h"
 #include "maintenance/target_config.h"
 #include "schedules/schedule_row.h"
+#include "serve/scheduler_role.h"
 
 /* `tag` is ok, warn, or off: an optional feature is missing. */
 static void print_finding(bool as_json, const char *name, const char *tag,
@@ -86,6 +89,30 @@ static bool find_disk(struct call *call, const struct base *base,
                          free_mib, (uint64_t)space.f_favail),
             well ? "enough space" : "jobs stop when the disk is full");
     return well;
+}
+
+/* The supervisor of the running server, or of one that is started from here,
+ * raises its limit as far as it may. */
+static bool find_slots(struct call *call, const struct base *base,
+                       bool as_json) {
+    struct rlimit limit;
+    pid_t server = base_role_holder(base, exec_role.name);
+    unsigned wanted = (unsigned)base->config.queue.concurrency;
+
+    if (prlimit(server > 0 ? server : 0, RLIMIT_NOFILE, NULL, &limit) != 0 &&
+        getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return true;
+    unsigned most = guard_slots_within(limit.rlim_max, wanted);
+    finding(as_json, "slots", most >= wanted,
+            arena_printf(&call->arena,
+                         "%u of %u, with at most %" PRIu64 " open files",
+                         most < wanted ? most : wanted, wanted,
+                         (uint64_t)limit.rlim_max),
+            most >= wanted ? "the limit on open files allows all of them"
+                           : "fewer tasks run at once than `concurrency` says: "
+                             "raise the limit on open files (ulimit -n, "
+                             "LimitNOFILE=)");
+    return most >= wanted;
 }
 
 static bool find_registry(struct call *call, const struct base *base,
@@ -404,6 +431,7 @@ int cmd_doctor(struct call *call) {
     well &= find_work_of_others(call, base, json);
     well &= find_callers(json);
     well &= find_disk(call, base, json);
+    well &= find_slots(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);
     well &= find_policies(base, json);

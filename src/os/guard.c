@@ -96,6 +96,7 @@ struct guard {
     void (*closed)(void *ctx);
     void *closed_ctx;
     bool has_cgroup;
+    unsigned slots_most;
     char *mode, *controllers;
 };
 
@@ -369,6 +370,7 @@ static bool take_ready(struct guard *guard, struct span body,
     guard->has_cgroup = ready.has_cgroup;
     guard->mode = span_string(ready.mode);
     guard->controllers = span_string(ready.controllers);
+    guard->slots_most = ready.slots_most;
     guard->process.tree = ready.tree.len > 0 ? mem_string(ready.tree.p) : NULL;
     return true;
 }
@@ -750,6 +752,10 @@ bool guard_has_cgroup(const struct guard *guard) {
 
 const char *guard_controllers(const struct guard *guard) {
     return guard->controllers;
+}
+
+unsigned guard_slots_most(const struct guard *guard) {
+    return guard->slots_most;
 }
 
 pid_t guard_pid(const struct guard *guard) {

@@ -269,7 +269,15 @@ const char *guard_mode(const struct guard *guard);
 bool guard_has_cgroup(const struct guard *guard);
 /* Which limits on whole tasks are available: "memory pids cpu", or "none". */
 const char *guard_controllers(const struct guard *guard);
+/* How many tasks at once the limit on descriptors allows; more slots than that
+ * are not used. */
+unsigned guard_slots_most(const struct guard *guard);
+/* Meaningless while the guard is being replaced. */
 pid_t guard_pid(const struct guard *guard);
+
+/* The same for a guard that is started with this limit on descriptors, and
+ * asked for so many slots. */
+unsigned guard_slots_within(uint64_t files, unsigned slots);
 
 /* The guard itself, `pointsman guard --fd N`. Returns its exit status. */
 int guard_main(int argc, char **argv);

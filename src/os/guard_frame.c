@@ -26,7 +26,7 @@ struct start_part {
 struct ready_part {
     uint32_t has_cgroup;
     int32_t pid;
-    uint32_t mode_bytes, tree_bytes, controllers_bytes;
+    uint32_t mode_bytes, tree_bytes, controllers_bytes, slots_most;
 };
 
 struct news_part {
@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct hello_part) == 28, "no padding");
 _Static_assert(sizeof(struct start_part) == 96, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
-_Static_assert(sizeof(struct ready_part) == 20, "no padding");
+_Static_assert(sizeof(struct ready_part) == 24, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
 _Static_assert(sizeof(struct end_part) == 184, "no padding");
 
@@ -331,6 +331,7 @@ void guard_ready_encode(struct text *out, enum guard_frame_kind kind,
         .mode_bytes = (uint32_t)ready->mode.len,
         .tree_bytes = (uint32_t)ready->tree.len,
         .controllers_bytes = (uint32_t)ready->controllers.len,
+        .slots_most = ready->slots_most,
     };
     put_head(out, kind,
              sizeof part + ready->mode.len + ready->tree.len +
@@ -347,6 +348,7 @@ bool guard_ready_decode(struct span body, struct guard_ready *ret_ready) {
         return false;
     ret_ready->has_cgroup = part.has_cgroup != 0;
     ret_ready->pid = part.pid;
+    ret_ready->slots_most = part.slots_most;
     return cut_bytes(&body, part.mode_bytes, &ret_ready->mode) &&
            cut_path(&body, part.tree_bytes, &ret_ready->tree) &&
            cut_bytes(&body, part.controllers_bytes, &ret_ready->controllers) &&

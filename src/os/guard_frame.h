@@ -114,6 +114,7 @@ struct guard_ready {
     struct span mode;
     struct span tree;        /* ends in NUL; len 0 = none */
     struct span controllers; /* available in leaves: "memory pids" */
+    uint32_t slots_most;     /* allowed by the limit on descriptors */
 };
 
 void guard_ready_encode(struct text *out, enum guard_frame_kind kind,

@@ -175,14 +175,24 @@ static int child_main(void *arg) {
     return child_fail(child, STEP_EXEC);
 }
 
+static bool is_short_of_files(int sys) {
+    return sys == EMFILE || sys == ENFILE;
+}
+
 static bool is_temporary(int sys) {
-    return sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE ||
+    return sys == EAGAIN || sys == ENOMEM || is_short_of_files(sys) ||
            sys == ETXTBSY || sys == EIO || sys == EINTR || sys == ENOSPC ||
            sys == EDQUOT || sys == EBUSY;
 }
 
-static enum guard_result result_of(int sys) {
+static enum guard_result child_result(int sys) {
     return is_temporary(sys) ? GUARD_TEMPORARY : GUARD_CANNOT;
+}
+
+/* A lack of descriptors is ours alone: the task is as if it had not been
+ * started. */
+static enum guard_result result_of(int sys) {
+    return is_short_of_files(sys) ? GUARD_WITHDRAWN : child_result(sys);
 }
 
 /* G4: a lock belongs to the inode. A process that gets it late, after the job
@@ -411,7 +421,7 @@ static bool exec_failed(struct guard_task *task, const struct child *child) {
             "cannot execute '%s': arguments and environment are "
             "too long",
             name);
-    return guard_task_fail(task, result_of(sys), sys, "cannot execute '%s'",
+    return guard_task_fail(task, child_result(sys), sys, "cannot execute '%s'",
                            name);
 }
 
@@ -431,7 +441,7 @@ static bool limit_failed(struct guard_task *task, const struct child *child) {
     char value[24] = "unlimited";
     if (limit->value != RLIM_INFINITY)
         snprintf(value, sizeof value, "%llu", (unsigned long long)limit->value);
-    return guard_task_fail(task, result_of(child->sys), child->sys,
+    return guard_task_fail(task, child_result(child->sys), child->sys,
                            "cannot set limit '%s' to %s",
                            limit_name(limit->what), value);
 }
@@ -447,16 +457,16 @@ static bool child_failed(struct guard_life *life, struct guard_task *task,
     give_leaf(life, task);
     switch (child->step) {
     case STEP_CGROUP:
-        return guard_task_fail(task, result_of(child->sys), child->sys,
+        return guard_task_fail(task, child_result(child->sys), child->sys,
                                "cannot enter the task's cgroup");
     case STEP_LIMIT:
         return limit_failed(task, child);
     case STEP_USER:
-        return guard_task_fail(task, result_of(child->sys), child->sys,
+        return guard_task_fail(task, child_result(child->sys), child->sys,
                                "cannot become user %u",
                                (unsigned)task->user.uid);
     case STEP_DIR:
-        return guard_task_fail(task, result_of(child->sys), child->sys,
+        return guard_task_fail(task, child_result(child->sys), child->sys,
                                "cannot enter directory '%s'", task->dir);
     case STEP_EXEC:
     case STEP_NONE:

@@ -17,11 +17,15 @@ bool guard_life_gathers(const struct guard_life *life) {
            life->over_count < GUARD_BATCH && !life->closing;
 }
 
+void guard_life_set_slots(struct guard_life *life, int64_t slots) {
+    life->slots = slots == 0 || slots > life->slots_most ? life->slots_most
+                                                         : (unsigned)slots;
+}
+
 static bool may_start(const struct guard_life *life) {
     if (!list_empty(&life->outside))
         return true;
-    return !list_empty(&life->waiting) &&
-           (life->slots == 0 || life->running < life->slots);
+    return !list_empty(&life->waiting) && life->running < life->slots;
 }
 
 static void raise_event(int fd) {
@@ -63,7 +67,7 @@ static void clear_nudge(struct guard_life *life) {
 
 /* Keeps a pipe for the next task, once no process can write to it any more. */
 static void give_spare(struct guard_life *life, struct pipe_ends *ends) {
-    if (ends->ours < 0 || !ends->kept || life->spare_count == GUARD_SPARES)
+    if (ends->ours < 0 || !ends->kept || life->spare_count >= life->spares_most)
         return;
     life->spares[life->spare_count++] = *ends;
     ends->ours = ends->theirs = -1;

@@ -23,6 +23,7 @@ enum {
     GUARD_BATCH_MS = 20,
     GUARD_LINGER_MS = 2,
     GUARD_SPARES = 128,
+    GUARD_TASK_FDS = 13, /* of a running task, and the lock of one that ended */
     LAST_WAIT_MS = 10000 /* at the end, until our processes are gone */
 };
 
@@ -45,7 +46,7 @@ struct guard_life {
     struct cgroup_tree tree;
     struct pipe_ends spares[GUARD_SPARES]; /* empty pipes that no other process
                                               holds */
-    unsigned spare_count;
+    unsigned spare_count, spares_most;
     struct list waiting; /* waiting for a slot, in order */
     unsigned waiting_count;
     struct list outside; /* waiting only for a launcher */
@@ -53,6 +54,7 @@ struct guard_life {
     struct list over;
     unsigned over_count;
     unsigned slots, running; /* running: number of tasks that hold a slot */
+    unsigned slots_most;     /* allowed by the limit on descriptors */
     unsigned unfinished; /* tasks that are launching, handed over or watched */
     unsigned idle, lingering;
     bool nudged; /* nudge_fd is readable */
@@ -86,6 +88,8 @@ bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
 /* True if ends may be gathered: more tasks are waiting to start than have
  * ended. */
 bool guard_life_gathers(const struct guard_life *life);
+/* Sets the number of slots, 0 = as many as the descriptors allow. */
+void guard_life_set_slots(struct guard_life *life, int64_t slots);
 /* Wakes launchers: there may be a task to start now. */
 void guard_life_wake_launchers(struct guard_life *life);
 /* Asks lingering launchers to hand over their tasks. */

@@ -28,6 +28,11 @@
 
 enum {
     EVENTS = 64,
+    /* Descriptors of the guard itself, of tasks outside the slots, and of a
+     * launcher while it starts a task. */
+    OWN_FDS = 128,
+    LAUNCHER_FDS = 8,
+    SPARE_SHARE = 32, /* reused pipes hold at most 2/32 of all descriptors */
     LAUNCHERS_MAX = 64,
     LAUNCHERS_A_CORE = 4,
     FORMER_WAIT_MS = 30000, /* until processes of an earlier life are gone */
@@ -228,12 +233,39 @@ static unsigned launchers_for(unsigned slots) {
     return slots < cores ? cores : slots < most ? slots : most;
 }
 
+static unsigned spares_for(uint64_t files) {
+    return files / SPARE_SHARE < GUARD_SPARES ? (unsigned)(files / SPARE_SHARE)
+                                              : GUARD_SPARES;
+}
+
+/* A task that got no descriptor could not start, through no fault of its own:
+ * no more are started at once than there are descriptors for. */
+static unsigned slots_within(uint64_t files, unsigned launchers) {
+    uint64_t ours = OWN_FDS + 2 * spares_for(files) + LAUNCHER_FDS * launchers;
+    uint64_t slots = files > ours ? (files - ours) / GUARD_TASK_FDS : 0;
+    return slots < 1 ? 1 : slots > INT_MAX ? INT_MAX : (unsigned)slots;
+}
+
+unsigned guard_slots_within(uint64_t files, unsigned slots) {
+    return slots_within(files, launchers_for(slots));
+}
+
+static void decide_slots(struct guard_life *life, unsigned launchers,
+                         unsigned slots) {
+    struct rlimit limit;
+    uint64_t files = getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
+    life->spares_most = spares_for(files);
+    life->slots_most = slots_within(files, launchers);
+    guard_life_set_slots(life, slots);
+}
+
 static bool start_launchers(struct post *post, const struct guard_hello *hello,
                             struct err *err) {
     unsigned count =
         hello->launchers > 0 ? hello->launchers : launchers_for(hello->slots);
     if (count > LAUNCHERS_MAX)
         count = LAUNCHERS_MAX;
+    decide_slots(&post->life, count, hello->slots);
     post->launchers = mem_alloc(count * sizeof *post->launchers);
     for (unsigned i = 0; i < count; i++) {
         post->launchers[i].is_last = i == 0;
@@ -329,7 +361,6 @@ static bool open_post(struct post *post, struct err *err) {
     struct guard_life *life = &post->life;
     if (!read_hello(post, &memory, &hello, err))
         return false;
-    life->slots = hello.slots;
     const char *role = hello.role.len > 0 ? hello.role.p : "task";
     struct err why = {0};
     if (!open_cgroup(post, &hello, role, &why) && why.kind == ERR_BUSY) {
@@ -360,6 +391,7 @@ static void send_ready(struct post *post) {
     cgroup_controllers_format(post->life.tree.controllers, controllers);
     struct guard_ready ready = {
         .controllers = span_of(controllers),
+        .slots_most = post->life.slots_most,
         .has_cgroup = post->life.has_cgroup,
         .pid = getpid(),
         .mode = span_of(post->mode),

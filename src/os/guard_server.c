@@ -193,7 +193,7 @@ static void do_release(struct guard_server *server,
 static void do_slots(struct guard_server *server,
                      const struct guard_command *word) {
     pthread_mutex_lock(&server->life->lock);
-    server->life->slots = word->number < 0 ? 0 : (unsigned)word->number;
+    guard_life_set_slots(server->life, word->number < 0 ? 0 : word->number);
     pthread_mutex_unlock(&server->life->lock);
 }
 

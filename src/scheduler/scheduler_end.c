@@ -21,7 +21,7 @@
 #include "scheduler/scheduler_train_end.h"
 #include "scheduler/scheduler_verdict.h"
 
-enum { TAKEN_AGAIN_MS = 2000 };
+enum { REFUSED_AGAIN_MS = 2000 };
 
 /* ---- input -------------------------------------------------------------- */
 
@@ -199,8 +199,13 @@ static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                    attempt->number);
     verdict->to = STATE_PENDING;
     snprintf(verdict->reason, sizeof(verdict->reason), REASON_RETURNED);
-    if (scheduler_verdict_result(attempt) == RETRY_TAKEN)
-        verdict->not_before = wall_add_ms(scheduler->now, TAKEN_AGAIN_MS);
+    if (attempt->is_withdrawn || tracked->killer != RETRY_NOBODY)
+        return;
+    verdict->not_before = wall_add_ms(scheduler->now, REFUSED_AGAIN_MS);
+    log_warning("an attempt cannot be started now: %.*s job=%.*s",
+                (int)attempt->end.detail.len,
+                attempt->end.detail.len ? attempt->end.detail.p : "",
+                (int)tracked->job.id.len, tracked->job.id.p);
 }
 
 static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,

@@ -18,7 +18,8 @@ enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };
 /* ---- facts
  * ----------------------------------------------------------------- */
 
-enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
+/* How it ended, in the terms of core/retry.h. */
+static enum retry_result result_of(const struct attempt *attempt) {
     if (attempt->recovery)
         return RETRY_RECOVERED;
     switch (attempt->end.result) {
@@ -79,7 +80,7 @@ static enum retry_status status_of(struct span line, struct arena *arena,
 static struct retry_end retry_end_of(const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
     return (struct retry_end){
-        .result = scheduler_verdict_result(attempt),
+        .result = result_of(attempt),
         .exit_code = end->exit_code,
         .signal = end->signal,
         .timed_out = end->timed_out,

@@ -7,8 +7,6 @@
 
 struct scheduler;
 
-/* How an attempt ended, in the terms of core/retry.h. */
-enum retry_result scheduler_verdict_result(const struct attempt *attempt);
 /* True if the target must be asked whether the set landed before there is a
  * verdict. */
 bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,

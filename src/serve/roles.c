@@ -270,6 +270,10 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
     if (children == ROLE_TASKS && log_wants(LOG_INFO) &&
         !guard_has_cgroup(guard))
         log_warning("tasks are tracked by %s", guard_mode(guard));
+    if (worker_slots(roles->host.worker) < options.slots)
+        log_warning("the limit on open files allows only %u of %u tasks at "
+                    "once; raise it (ulimit -n, LimitNOFILE=)",
+                    worker_slots(roles->host.worker), options.slots);
     roles->host.checker =
         checker_new(base, worker_guard(roles->host.worker), NULL);
     return true;

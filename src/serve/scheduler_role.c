@@ -104,7 +104,8 @@ static void make_options(const struct role_host *host, struct arena *arena,
     *ret = (struct scheduler_options){
         .parts =
             (queue ? SCHEDULER_STAGES : 0u) | (exec ? SCHEDULER_STARTS : 0u),
-        .slots = (unsigned)config->queue.concurrency,
+        .slots = host->worker != NULL ? worker_slots(host->worker)
+                                      : (unsigned)config->queue.concurrency,
         .max_temp = (unsigned)config->queue.max_temp,
         .max_crash = (unsigned)config->queue.max_crash,
         .wait_for_dep_ms = config->queue.wait_for_dep_s * 1000,

@@ -618,6 +618,12 @@ void worker_configure(struct worker *worker, const struct config *config) {
     guard_set_slots(worker->guard, (unsigned)config->queue.concurrency);
 }
 
+unsigned worker_slots(const struct worker *worker) {
+    unsigned slots = (unsigned)worker->config->queue.concurrency;
+    unsigned most = guard_slots_most(worker->guard);
+    return slots < most ? slots : most;
+}
+
 void worker_interrupted(struct worker *worker) {
     worker->heard_until = mono_add_ms(clock_mono(), HEARD_MS);
 }

@@ -66,6 +66,9 @@ void worker_configure(struct worker *worker, const struct config *config);
 void worker_interrupted(struct worker *worker);
 /* How long after RUN_STOP_RETURN the last running attempt is killed. */
 int64_t worker_return_ms(const struct worker *worker);
+/* The number of attempts that run at once: `slots`, or fewer if the limit on
+ * descriptors does not allow as many. */
+unsigned worker_slots(const struct worker *worker);
 /* The guard, for other short-lived children (tarball checkers). */
 struct guard *worker_guard(struct worker *worker);
 /* Resource usage of the job's attempts that run here. */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# supervisor.sh PROGRAM: a server whose supervisor dies or is stopped.
+# supervisor.sh PROGRAM: a server whose supervisor dies or is stopped, and one
+# that is short of descriptors.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
@@ -156,5 +157,31 @@ stops_with_stopped_supervisor() {
 }
 scenario 'a server whose supervisor is stopped can be stopped' \
     stops_with_stopped_supervisor
+
+# ---- descriptors -------------------------------------------------------------
+
+few_descriptors() {
+    make_base 'concurrency = 100'
+    ulimit -n 256
+    ends 1 pointsman doctor
+    says 'warn slots' out
+    serve_begin
+    says 'the limit on open files allows only' serve.log
+    # shellcheck disable=SC2046
+    for i in $(seq 60); do
+        printf '{"id":"j%s","command":["sh","-c","sleep 0.05; echo %s"]}\n' "$i" "$i"
+    done >batch
+    ends 0 pointsman submit --batch <batch
+    ends 0 within pointsman wait $(seq -f j%.0f 60)
+    for i in $(seq 60); do
+        same "attempts of j$i" "$(attempts "j$i")" 1
+    done
+    says_not 'cannot be started now' serve.log
+    ends 1 pointsman doctor
+    says 'of 100, with at most 256 open files' out
+    serve_end
+}
+scenario 'with few descriptors fewer tasks run at once, and none fails' \
+    few_descriptors
 
 finish
