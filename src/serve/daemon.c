@@ -155,6 +155,10 @@ static void watch_signals(struct daemon *daemon) {
     uv_signal_start(&daemon->interrupt, on_stop_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
+    /* Whoever started this process may have blocked them. */
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static void announce(const struct daemon *daemon) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# supervisor.sh PROGRAM: a server whose supervisor dies or is stopped, and one
-# that is short of descriptors.
+# supervisor.sh PROGRAM: a server whose supervisor dies or is stopped, one that
+# is short of descriptors, and one whose signals are blocked.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
@@ -157,6 +157,23 @@ stops_with_stopped_supervisor() {
 }
 scenario 'a server whose supervisor is stopped can be stopped' \
     stops_with_stopped_supervisor
+
+stops_although_blocked() {
+    make_base
+    cat >"$top/bin/blocking" <<'END'
+#!/usr/bin/env python3
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.execvp("pointsman", ["pointsman"] + sys.argv[1:])
+END
+    chmod +x "$top/bin/blocking"
+    serve_by blocking
+    kill -TERM "$server"
+    expect_exit "$server" 0
+}
+scenario 'TERM stops a server that was started with all signals blocked' \
+    stops_although_blocked
 
 # ---- descriptors -------------------------------------------------------------
 
