@@ -50,7 +50,10 @@ enum { CRON_ERR_BYTES = 512 };
 struct cron_err {
     enum cron_err_kind kind;
     int line, column;          /* position in the text, from 1; 0: none */
-    char text[CRON_ERR_BYTES]; /* one sentence, including the position */
+    int sentence_at;           /* where in `text` the sentence begins, behind
+                                  the position */
+    char text[CRON_ERR_BYTES]; /* "line 1, column 12: " if there is a position,
+                                  and one sentence */
 };
 
 /* ---- zones --------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* Schedules: cron add, list, run, pause, resume, remove. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
-#include "cli/cmd_schedule.h"
 #include "cli/table.h"
 #include "cli/console.h"
+#include "cli/submission_line.h"
+#include "wire/schedule_spec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,6 +58,17 @@ static bool is_in_quotes(const char *item, struct err *err) {
                    item);
 }
 
+/* Options end at the name, as everything behind the item may belong to the
+ * command. "--" begins a command that looks like an option. */
+static bool is_no_option(const char *word, struct err *err) {
+    return word[0] != '-' || word[1] == '\0' || strcmp(word, "--") == 0 ||
+           err_set(err, ERR_USAGE,
+                   "'%s' is behind the name: options come first, as in "
+                   "'pointsman cron add --paused NAME ITEM -- COMMAND'; if it "
+                   "is the command, write -- before it",
+                   word);
+}
+
 static bool added_spec(struct call *call, struct schedule_spec *spec,
                        struct err *err) {
     schedule_spec_init(spec);
@@ -65,7 +77,9 @@ static bool added_spec(struct call *call, struct schedule_spec *spec,
                        "'cron add' needs a name, an item and a command, such "
                        "as: pointsman cron add nightly '30 2 * * *' -- make "
                        "nightly");
-    if (!is_in_quotes(call->words[1], err))
+    if (!is_no_option(call->words[1], err) ||
+        !is_in_quotes(call->words[1], err) ||
+        !is_no_option(call->words[2], err))
         return false;
     spec->item = span_of(call->words[1]);
     size_t first = 2;
@@ -80,9 +94,9 @@ static bool added_spec(struct call *call, struct schedule_spec *spec,
     return ok;
 }
 
-bool cmd_schedule_send(struct call *call, struct client *client,
-                       const char *name, const struct schedule_spec *spec,
-                       struct err *err) {
+static bool send_spec(struct call *call, struct client *client,
+                      const char *name, const struct schedule_spec *spec,
+                      struct err *err) {
     CLEANUP(text_clear) struct text body = TEXT_INIT;
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     struct call_uri uri;
@@ -106,7 +120,7 @@ int cmd_cron_add(struct call *call) {
 
     if (!added_spec(call, &spec, &err) || !call_client(call, &client, &err))
         return console_error(&err);
-    bool ok = cmd_schedule_send(call, client, call->words[0], &spec, &err);
+    bool ok = send_spec(call, client, call->words[0], &spec, &err);
     client_close(client);
     return ok ? console_finish(0) : console_error(&err);
 }

@@ -33,10 +33,11 @@ static bool add_item(struct cron_query *query, const char *text, size_t bytes,
 static bool add_crontab(struct cron_query *query, const char *line,
                         struct err *err) {
     struct cron_crontab crontab;
+    struct cron_err cron_err;
     bool ok = true;
 
-    if (!repeat_crontab_parse(line, NULL, &crontab, err))
-        return false;
+    if (!repeat_crontab_parse(line, NULL, &crontab, &cron_err))
+        return cron_query_err_set(err, &cron_err);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
         ok = add_item(query, crontab.items[i], strlen(crontab.items[i]), err);
     cron_crontab_clear(&crontab);

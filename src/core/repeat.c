@@ -1,5 +1,7 @@
 #include "core/repeat.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WALKED = 20000, GAPS = 100 };
@@ -7,23 +9,30 @@ enum { WALKED = 20000, GAPS = 100 };
 /* Start of the hundred sampled gaps: 2024-01-01T00:00:00Z. */
 #define GAPS_FROM INT64_C(1704067200)
 
-static bool refuse(struct err *err, const struct cron_err *from) {
-    return err_set(err, from->kind == CRON_ERR_SYSTEM ? ERR_CANNOT : ERR_DATA,
-                   "%s", from->text);
+/* An error of the library's kind that has no position. */
+static bool wrong(struct cron_err *err, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+static bool wrong(struct cron_err *err, const char *format, ...) {
+    va_list args;
+    *err = (struct cron_err){.kind = CRON_ERR_SYNTAX};
+    va_start(args, format);
+    vsnprintf(err->text, sizeof(err->text), format, args);
+    va_end(args);
+    return false;
 }
 
 static bool add_item(struct repeat *repeat, const char *text, size_t bytes,
-                     struct err *err) {
-    struct cron_err cron_err;
-    if (!cron_item_parse(text, bytes, &repeat->items[repeat->count], &cron_err))
-        return refuse(err, &cron_err);
+                     struct cron_err *err) {
+    if (!cron_item_parse(text, bytes, &repeat->items[repeat->count], err))
+        return false;
     repeat->count++;
     return true;
 }
 
-/* False (ERR_DATA): the line has six or seven columns, as in programs that know
+/* False: the line has six or seven columns, as in programs that know
  * seconds and years; true says nothing else about it. */
-static bool has_five_columns(const char *line, struct err *err) {
+static bool has_five_columns(const char *line, struct cron_err *err) {
     static const char blanks[] = " \t", signs[] = "0123456789*/,-?LW#";
     size_t columns = 0, len;
     for (const char *p = line + strspn(line, blanks); *p != '\0';
@@ -34,55 +43,57 @@ static bool has_five_columns(const char *line, struct err *err) {
             return true;
     }
     return (columns != 6 && columns != 7) ||
-           err_set(err, ERR_DATA,
-                   "'%s' has %zu columns; a crontab line has five: minute, "
-                   "hour, day of month, month, day of week, without seconds "
-                   "and years",
-                   line, columns);
+           wrong(err,
+                 "'%s' has %zu columns; a crontab line has five: minute, hour, "
+                 "day of month, month, day of week, without seconds and years",
+                 line, columns);
 }
 
 bool repeat_crontab_parse(const char *line, const char *hash_name,
-                          struct cron_crontab *ret_crontab, struct err *err) {
-    struct cron_err cron_err;
-    if (!has_five_columns(line, err))
+                          struct cron_crontab *ret_crontab,
+                          struct cron_err *err) {
+    if (!has_five_columns(line, err) ||
+        !cron_crontab_parse(line, hash_name, ret_crontab, err))
         return false;
-    if (!cron_crontab_parse(line, hash_name, ret_crontab, &cron_err))
-        return refuse(err, &cron_err);
     if (ret_crontab->kind == CRON_LINE_TIMES && *ret_crontab->rest == '\0')
         return true;
     if (ret_crontab->kind != CRON_LINE_TIMES)
-        err_set(err, ERR_DATA,
-                "'%s' is not an item: an item is JSON or the five columns "
-                "of a crontab line",
-                line);
+        wrong(err,
+              "'%s' is not an item: an item is JSON or the five columns of a "
+              "crontab line",
+              line);
     else
-        err_set(err, ERR_DATA,
-                "'%s' follows the five columns; an item does not include the "
-                "command",
-                ret_crontab->rest);
+        wrong(err,
+              "'%s' follows the five columns; an item does not include the "
+              "command",
+              ret_crontab->rest);
     cron_crontab_clear(ret_crontab);
     return false;
 }
 
+/* Positions in the items of a line mean nothing to who wrote the line. */
 static bool add_crontab(struct repeat *repeat, const char *line,
-                        const char *hash_name, struct err *err) {
+                        const char *hash_name, struct cron_err *err) {
     struct cron_crontab crontab;
+    struct cron_err inner;
     bool ok = true;
     if (!repeat_crontab_parse(line, hash_name, &crontab, err))
         return false;
     for (size_t i = 0; i < crontab.item_count && ok; i++)
-        ok = add_item(repeat, crontab.items[i], strlen(crontab.items[i]), err);
+        ok = add_item(repeat, crontab.items[i], strlen(crontab.items[i]),
+                      &inner) ||
+             wrong(err, "%s", inner.text + inner.sentence_at);
     cron_crontab_clear(&crontab);
     return ok;
 }
 
-bool repeat_parse(struct repeat *ret_repeat, struct span text,
-                  const char *hash_name, struct err *err) {
+bool repeat_parse_fault(struct repeat *ret_repeat, struct span text,
+                        const char *hash_name, struct cron_err *err) {
     struct span trimmed = span_trim(text);
     bool ok;
     *ret_repeat = (struct repeat){.max_shift_s = -1};
     if (trimmed.len == 0)
-        return err_set(err, ERR_DATA, "an item is missing");
+        return wrong(err, "an item is missing");
     if (trimmed.p[0] == '{') {
         ok = add_item(ret_repeat, text.p, text.len, err);
         if (ok)
@@ -96,6 +107,14 @@ bool repeat_parse(struct repeat *ret_repeat, struct span text,
     if (!ok)
         repeat_clear(ret_repeat);
     return ok;
+}
+
+bool repeat_parse(struct repeat *ret_repeat, struct span text,
+                  const char *hash_name, struct err *err) {
+    struct cron_err why;
+    return repeat_parse_fault(ret_repeat, text, hash_name, &why) ||
+           err_set(err, why.kind == CRON_ERR_SYSTEM ? ERR_CANNOT : ERR_DATA,
+                   "%s", why.text);
 }
 
 void repeat_clear(struct repeat *repeat) {

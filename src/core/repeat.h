@@ -24,10 +24,15 @@ struct repeat {
 bool repeat_parse(struct repeat *ret_repeat, struct span text,
                   const char *hash_name, struct err *err);
 void repeat_clear(struct repeat *repeat);
+/* The same with an error of the library, for callers that know the position of
+ * the text themselves. */
+bool repeat_parse_fault(struct repeat *ret_repeat, struct span text,
+                        const char *hash_name, struct cron_err *err);
 /* Parses a crontab line of five columns without a command. The caller clears
  * the result. */
 bool repeat_crontab_parse(const char *line, const char *hash_name,
-                          struct cron_crontab *ret_crontab, struct err *err);
+                          struct cron_crontab *ret_crontab,
+                          struct cron_err *err);
 /* Another reference to the same items. */
 struct repeat repeat_ref(const struct repeat *repeat);
 

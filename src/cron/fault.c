@@ -39,6 +39,7 @@ static bool set(struct cron_err *err, enum cron_err_kind kind, int line,
     err->column = column;
     if (line > 0)
         len = snprintf(raw, sizeof(raw), "line %d, column %d: ", line, column);
+    err->sentence_at = len;
     vsnprintf(raw + len, sizeof(raw) - (size_t)len, format, args);
     make_printable(err->text, sizeof(err->text), raw);
     return false;

@@ -53,11 +53,15 @@ const struct config_schedule *schedule_config_at(const struct config *config,
 
 const struct config_schedule *schedule_config_find(const struct config *config,
                                                    struct span name) {
-    const struct config_schedule *schedule;
-    for (size_t i = 0; (schedule = schedule_config_at(config, i)) != NULL; i++)
-        if (span_equal(schedule->name, name))
-            return schedule;
-    return NULL;
+    return config_added_find(config, &schedule_section, name);
+}
+
+bool schedule_config_refuse(struct span name, const char *what,
+                            struct err *err) {
+    return err_set(err, ERR_REFUSED,
+                   "schedule '%.*s' is %s in pointsman.conf or conf.d/; change "
+                   "it there",
+                   (int)name.len, name.p, what);
 }
 
 /* ---- one schedule -------------------------------------------------------- */
@@ -76,13 +80,17 @@ static void key_number(struct json *json, const char *key, int64_t value) {
     json_i64(json, value);
 }
 
-static void job_json(struct json *json, const struct config_schedule *schedule,
-                     const char *base_path, struct arena *arena) {
-    struct span dir = schedule->dir;
-    if (dir.len == 0)
-        dir = span_of(base_path);
-    else
-        dir = span_of(base_resolve(base_path, dir, arena));
+/* no|yes|off|on|false|true */
+static bool is_yes(int64_t choice) {
+    return choice % 2 == 1;
+}
+
+static bool is_absolute(struct span dir) {
+    return dir.len > 0 && dir.p[0] == '/';
+}
+
+static void job_json(struct json *json,
+                     const struct config_schedule *schedule) {
     json_key(json, "job");
     json_object(json);
     json_key(json, "command");
@@ -90,17 +98,21 @@ static void job_json(struct json *json, const struct config_schedule *schedule,
     for (size_t i = 0; i < schedule->run.count; i++)
         json_string(json, schedule->run.words[i]);
     json_end(json);
-    key_text(json, "dir", dir);
+    if (is_absolute(schedule->dir))
+        key_text(json, "dir", schedule->dir);
     key_text(json, "class", schedule->class);
     key_number(json, "retries", schedule->retries);
     key_number(json, "timeout", schedule->timeout_s);
     key_text(json, "user", schedule->user);
+    if (is_yes(schedule->at_most_once)) {
+        json_key(json, "at_most_once");
+        json_bool(json, true);
+    }
     json_end(json);
 }
 
 /* The words are those of `cron add`, and the same parser reads them. */
 static void schedule_json(const struct config_schedule *schedule,
-                          const char *base_path, struct arena *arena,
                           struct text *out) {
     struct json json;
     json_open(&json, out);
@@ -118,49 +130,73 @@ static void schedule_json(const struct config_schedule *schedule,
     key_number(&json, "jitter", schedule->jitter_s);
     key_number(&json, "deadline", schedule->deadline_s);
     json_key(&json, "paused");
-    json_bool(&json, schedule->paused % 2 == 1); /* no yes off on false true */
-    job_json(&json, schedule, base_path, arena);
+    json_bool(&json, is_yes(schedule->paused));
+    if (!is_absolute(schedule->dir))
+        key_text(&json, "dir",
+                 schedule->dir.len > 0 ? schedule->dir : SPAN("."));
+    job_json(&json, schedule);
     json_end(&json);
 }
 
+/* "FILE:LINE: schedule 'NAME'", the line of the key, or of the section. */
+static bool refuse(const struct config_schedule *schedule,
+                   struct config_origin key, struct err *err) {
+    struct config_spot spot = config_spot_of(key, schedule->origin, err);
+    if (err)
+        err->kind = ERR_CONFIG;
+    return err_wrap(err, "%s:%u: schedule '%.*s'", spot.file, spot.line,
+                    (int)schedule->name.len, schedule->name.p);
+}
+
+/* Reports the line of the file and no position within the item. */
+static bool check_item(const struct config_schedule *schedule,
+                       struct arena *arena, struct err *err) {
+    struct cron_err why;
+    struct repeat repeat;
+    if (!repeat_parse_fault(&repeat, schedule->item,
+                            arena_string(arena, schedule->name), &why)) {
+        err_set(err, ERR_CONFIG, "%s", why.text + why.sentence_at);
+        return refuse(schedule, schedule->item_origin, err);
+    }
+    repeat_clear(&repeat);
+    return true;
+}
+
 bool schedule_config_read(const struct config_schedule *schedule,
-                          const char *base_path, struct arena *arena,
+                          struct cron_zones *zones, struct arena *arena,
                           struct schedule_spec *ret_spec, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct schedule_rule rule;
-    schedule_json(schedule, base_path, arena, &text);
-    bool ok = schedule_spec_parse(arena_span(arena, text_span(&text)), arena,
-                                  ret_spec, err) &&
-              schedule_rule_make(ret_spec, schedule->name, 0, NULL, &rule, err);
-    if (ok) {
-        schedule_rule_clear(&rule);
-        return true;
-    }
-    if (err)
-        err->kind = ERR_CONFIG;
-    return err_wrap(err, "%s:%u: schedule '%.*s'", schedule->origin.file,
-                    schedule->origin.line, (int)schedule->name.len,
-                    schedule->name.p);
+    if (!check_item(schedule, arena, err))
+        return false;
+    schedule_json(schedule, &text);
+    if (!schedule_spec_parse(arena_span(arena, text_span(&text)), arena,
+                             ret_spec, err) ||
+        !schedule_rule_make(ret_spec, schedule->name, 0, zones, &rule, err))
+        return refuse(schedule, schedule->origin, err);
+    schedule_rule_clear(&rule);
+    return true;
 }
 
 bool schedule_config_check(const struct base *base, struct err *err) {
+    struct cron_zones *zones = cron_zones_new(0);
     const struct config_schedule *schedule;
+    bool ok = true;
     for (size_t i = 0;
-         (schedule = schedule_config_at(&base->config, i)) != NULL; i++) {
+         ok && (schedule = schedule_config_at(&base->config, i)) != NULL; i++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct schedule_spec spec;
         struct account account;
         struct err why = {0};
-        if (!schedule_config_read(schedule, base->path, &arena, &spec, err))
-            return false;
-        if (schedule->user.len > 0 &&
+        ok = schedule_config_read(schedule, zones, &arena, &spec, err);
+        if (ok && schedule->user.len > 0 &&
             !account_find(schedule->user, &arena, &account, &why))
-            return err_set(
-                err, ERR_CONFIG, "%s:%u: user of schedule '%.*s': %s",
-                schedule->user_origin.file, schedule->user_origin.line,
-                (int)schedule->name.len, schedule->name.p, why.text);
+            ok = err_set(err, ERR_CONFIG, "%s:%u: user of schedule '%.*s': %s",
+                         schedule->user_origin.file, schedule->user_origin.line,
+                         (int)schedule->name.len, schedule->name.p, why.text);
     }
-    return true;
+    cron_zones_free(zones);
+    return ok;
 }
 
 /* ---- into the registry --------------------------------------------------- */
@@ -168,7 +204,8 @@ bool schedule_config_check(const struct base *base, struct err *err) {
 static struct schedule_row row_of(const struct base *base,
                                   const struct config_schedule *schedule,
                                   const struct schedule_spec *spec,
-                                  struct wall now, struct arena *arena) {
+                                  struct cron_zones *zones, struct wall now,
+                                  struct arena *arena) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct schedule_row row = {
         .name = schedule->name,
@@ -178,7 +215,7 @@ static struct schedule_row row_of(const struct base *base,
     };
     schedule_spec_format(spec, &text);
     row.spec = arena_span(arena, text_span(&text));
-    schedule_begin(spec, wall_s(now), &row.high_s, &row.offset_s);
+    schedule_begin(spec, zones, wall_s(now), &row.high_s, &row.offset_s);
     return row;
 }
 
@@ -194,18 +231,19 @@ static enum schedule_mode mode_of(const struct schedule_row *old,
 }
 
 static bool put_one(struct base *base, struct store_batch *batch,
-                    const struct config_schedule *schedule, struct wall now,
+                    const struct config_schedule *schedule,
+                    struct cron_zones *zones, struct wall now,
                     struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     enum schedule_mode mode = SCHEDULE_ADD;
     struct schedule_row old, row;
     struct schedule_spec spec;
     bool found;
-    if (!schedule_config_read(schedule, base->path, arena, &spec, err) ||
+    if (!schedule_config_read(schedule, zones, arena, &spec, err) ||
         !schedule_row_find(base->store, schedule->name, arena, &old, &found,
                            err))
         return false;
-    row = row_of(base, schedule, &spec, now, arena);
+    row = row_of(base, schedule, &spec, zones, now, arena);
     if (found && !span_is(old.origin, SCHEDULE_OF_CONFIG)) {
         log_error(
             "schedule '%.*s' of %s:%u is ignored: %.*s has added a schedule of "
@@ -247,12 +285,14 @@ static bool remove_others(struct base *base, struct store_batch *batch,
 bool schedule_config_store(struct base *base, struct wall now,
                            struct err *err) {
     struct store_batch *batch = store_batch_new(base->store);
+    struct cron_zones *zones = cron_zones_new(0);
     const struct config_schedule *schedule;
     bool ok = true;
     store_batch_actor(batch, now, SPAN(SCHEDULE_OF_CONFIG));
     for (size_t i = 0;
          ok && (schedule = schedule_config_at(&base->config, i)) != NULL; i++)
-        ok = put_one(base, batch, schedule, now, err);
+        ok = put_one(base, batch, schedule, zones, now, err);
+    cron_zones_free(zones);
     ok = ok && remove_others(base, batch, err);
     if (ok && store_batch_count(batch) > 0)
         ok = store_write(batch, err);

@@ -28,10 +28,14 @@ const struct config_schedule *schedule_config_at(const struct config *config,
 const struct config_schedule *schedule_config_find(const struct config *config,
                                                    struct span name);
 /* Results live in the arena. ERR_CONFIG, "FILE:LINE: ...", also for an invalid
- * item or zone. `base_path`: what its directory is relative to. */
+ * item or zone. `zones`: as in schedule_rule_make. */
 bool schedule_config_read(const struct config_schedule *schedule,
-                          const char *base_path, struct arena *arena,
+                          struct cron_zones *zones, struct arena *arena,
                           struct schedule_spec *ret_spec, struct err *err);
+/* Refuses a request for a schedule that the files define, or pause (`what`:
+ * "defined"). Returns false: ERR_REFUSED. */
+bool schedule_config_refuse(struct span name, const char *what,
+                            struct err *err);
 /* Checks all of them. False: the first error. */
 bool schedule_config_check(const struct base *base, struct err *err);
 /* Makes the registry match the file; writes nothing if it does already. A

@@ -4,6 +4,7 @@
 
 #include "lib/log.h"
 #include "core/reason.h"
+#include "schedules/schedule_dir.h"
 #include "schedules/schedule_driver_inner.h"
 #include "commands/command_admit.h"
 
@@ -109,6 +110,8 @@ static bool add_job(struct store_batch *batch, struct firing *firing,
     struct span id;
     if (!schedule_spec_parse(row->spec, arena, &spec, err))
         return false;
+    if (driver->base != NULL)
+        schedule_dir_resolve(&spec, driver->base->path, arena);
     spec.job.id = span_of(schedule_firing_id(
         arena, row->name, firing->decision.at, firing->decision.to.round));
     if (spec.overlap != OVERLAP_ALLOW)

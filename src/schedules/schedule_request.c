@@ -1,4 +1,4 @@
-/* Schedules: lists them, adds new ones, and acts on one of them. */
+/* Schedules: lists them and acts on one of them. */
 #include "schedules/schedule_request.h"
 
 #include "core/reason.h"
@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "commands/command_admit.h"
 #include "schedules/schedule_config.h"
+#include "schedules/schedule_dir.h"
 #include "schedules/schedule_rule.h"
 #include "schedules/schedule_row.h"
 #include "wire/words.h"
@@ -66,7 +67,7 @@ static void key_strip(struct api_call *call, struct json *json,
 static void spec_json(struct api_call *call, struct json *json,
                       const struct schedule_spec *spec,
                       const struct schedule_rule *rule) {
-    CLEANUP(text_clear) struct text offset = TEXT_INIT;
+    CLEANUP(text_clear) struct text offset = TEXT_INIT, job = TEXT_INIT;
 
     json_key(json, "item");
     json_span(json, spec->item);
@@ -88,6 +89,19 @@ static void spec_json(struct api_call *call, struct json *json,
     json_i64(json, spec->jitter_s);
     json_key(json, "deadline_s");
     json_i64(json, spec->deadline_s);
+    json_key(json, "import");
+    json_span(json, spec->import);
+    submission_format(&spec->job, &job);
+    json_key(json, "job");
+    json_raw(json, text_span(&job));
+}
+
+static void resolve_dir(const struct api_call *call, struct schedule_spec *spec,
+                        struct arena *arena) {
+    const struct base *base = call->api->options.base;
+
+    if (base != NULL)
+        schedule_dir_resolve(spec, base->path, arena);
 }
 
 static void next_json(struct api_call *call, struct json *json,
@@ -110,7 +124,27 @@ static void next_json(struct api_call *call, struct json *json,
 struct listing {
     struct text after;
     struct cron_zones *zones; /* each is read once */
+    struct span import;       /* only the names of those from it; else NULL */
 };
+
+/* Whether `cron import` made it from that crontab; a line with its name. */
+static void row_name(struct api_call *call, const struct schedule_row *row) {
+    const struct listing *listing = call->state;
+    struct json_value import;
+    struct span word;
+    struct json json;
+
+    if (!json_find(row->spec, "import", &import) ||
+        !json_get_string(import, &call->arena, &word) ||
+        !span_equal(word, listing->import))
+        return;
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "name");
+    json_span(&json, row->name);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
 
 static void row_json(struct api_call *call, const struct schedule_row *row) {
     struct listing *listing = call->state;
@@ -127,6 +161,7 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
         schedule_rule_make(&spec, row->name, row->seed, listing->zones, &rule,
                            &err)) {
         next_json(call, &json, &rule, row->paused || spec.paused);
+        resolve_dir(call, &spec, &call->arena);
         spec_json(call, &json, &spec, &rule);
         schedule_rule_clear(&rule);
     } else {
@@ -137,6 +172,11 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
     json_bool(&json, row->paused || spec.paused);
     json_key(&json, "from");
     json_span(&json, row->origin);
+    json_key(&json, "uid");
+    json_i64(&json, row->uid);
+    key_instant(call, &json, "handled_until", NULL, row->high_s);
+    json_key(&json, "round");
+    json_i64(&json, row->round);
     json_key(&json, "fired");
     json_i64(&json, (int64_t)row->fired);
     json_key(&json, "left_out");
@@ -170,7 +210,7 @@ static void listing_work(struct api_call *call) {
             return;
         }
         for (size_t i = 0; i < count; i++)
-            row_json(call, &rows[i]);
+            (listing->import.p == NULL ? row_json : row_name)(call, &rows[i]);
         if (count < API_PAGE) {
             api_end(call);
             return;
@@ -192,6 +232,7 @@ static bool is_kept(struct api_call *call, struct span name) {
 /* Adds schedules of a file that no role "clock" has read yet. */
 static void list_unkept(struct api_call *call) {
     const struct base *base = call->api->options.base;
+    const struct listing *listing = call->state;
     const struct config_schedule *schedule;
 
     for (size_t i = 0;
@@ -205,7 +246,7 @@ static void list_unkept(struct api_call *call) {
             .origin = SPAN(SCHEDULE_OF_CONFIG),
         };
         if (is_kept(call, row.name) ||
-            !schedule_config_read(schedule, base->path, &call->arena, &spec,
+            !schedule_config_read(schedule, listing->zones, &call->arena, &spec,
                                   NULL))
             continue;
         schedule_spec_format(&spec, &text);
@@ -214,8 +255,10 @@ static void list_unkept(struct api_call *call) {
     }
 }
 
+/* ?import=PREFIX: only the names of the schedules that were imported from the
+ * crontab with that prefix. */
 void schedule_request_list(struct api_call *call) {
-    static const char *const keys[] = {NULL};
+    static const char *const keys[] = {"import", NULL};
     struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
 
     if (!api_query_check(call, keys))
@@ -224,8 +267,10 @@ void schedule_request_list(struct api_call *call) {
     call->state = listing;
     call->clear = listing_clear;
     call->work = listing_work;
+    listing->import = api_query(call, "import");
     api_reply(call, 200, api_lines);
-    list_unkept(call);
+    if (listing->import.p == NULL)
+        list_unkept(call);
 }
 
 /* ---- finding ------------------------------------------------------------- */
@@ -281,9 +326,6 @@ static bool find_row(struct api_call *call, struct schedule_row *ret_row) {
 static const char *refusal_of(enum store_result result) {
     if (result == STORE_UNKNOWN)
         return "the schedule was removed meanwhile";
-    if (result == STORE_DUPLICATE)
-        return "a schedule of that name already exists; use --replace to "
-               "replace it";
     return "somebody else has just changed it; check it and try again";
 }
 
@@ -327,16 +369,14 @@ static void submit(struct api_call *call, struct store_batch *batch) {
     store_submit(batch, ordered, call);
 }
 
+/* True if the schedule belongs to a file, which fails the call. */
 static bool of_config(struct api_call *call, const struct schedule_row *row,
                       const char *what) {
     struct err err = {0};
 
     if (!span_is(row->origin, SCHEDULE_OF_CONFIG))
         return false;
-    err_set(&err, ERR_REFUSED,
-            "schedule '%.*s' is %s in pointsman.conf or conf.d/; change it "
-            "there",
-            (int)row->name.len, row->name.p, what);
+    schedule_config_refuse(row->name, what, &err);
     api_fail(call, &err);
     return true;
 }
@@ -352,7 +392,7 @@ static void set_paused(struct api_call *call, bool paused) {
     if (schedule_spec_parse(row.spec, &call->arena, &spec, NULL)) {
         if (!paused && spec.paused && of_config(call, &row, "paused"))
             return;
-        schedule_begin(&spec, wall_s(api_now(call)), &high_s, &offset_s);
+        schedule_begin(&spec, NULL, wall_s(api_now(call)), &high_s, &offset_s);
     }
     struct store_batch *batch = api_batch(call);
     schedule_row_pause(batch, row.name, paused, high_s, offset_s);
@@ -388,6 +428,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
 
     if (!schedule_spec_parse(row->spec, arena, &spec, err))
         return false;
+    resolve_dir(call, &spec, arena);
     if (spec.overlap != OVERLAP_ALLOW)
         submission_touch(
             &spec.job, arena,
@@ -428,95 +469,5 @@ void schedule_request_run(struct api_call *call) {
                                  .job = job,
                                  .reason = schedule_event_word(SCHEDULE_RUN),
                                  .detail = id});
-    submit(call, batch);
-}
-
-/* ---- new ones ------------------------------------------------------------ */
-
-static bool since_of(struct api_call *call, int64_t *ret_since_s) {
-    struct span text = api_query(call, "since");
-    char *word = arena_string(&call->arena, text);
-    struct err err = {0};
-
-    *ret_since_s = wall_s(api_now(call));
-    if (text.p == NULL || cron_instant_parse(word, ret_since_s))
-        return true;
-    err_set(&err, ERR_USAGE,
-            "'%s' is neither seconds since 1970 nor a time such as "
-            "2026-03-08T01:59:30-08:00",
-            word);
-    api_fail(call, &err);
-    return false;
-}
-
-static bool read_row(struct api_call *call, struct schedule_row *ret_row,
-                     struct schedule_spec *ret_spec, struct err *err) {
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    struct span name = call->params[0];
-    struct schedule_rule rule;
-
-    if (!api_has_account(call, err) || !schedule_name_check(name, err) ||
-        !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,
-                             err) ||
-        !submission_check_node(&ret_spec->job, err) ||
-        !command_may_run(call->api->options.base, &ret_spec->job,
-                         call->request.actor.uid, &call->arena, err) ||
-        !schedule_rule_make(ret_spec, name, 0, NULL, &rule, err))
-        return false;
-    schedule_rule_clear(&rule);
-    schedule_spec_format(ret_spec, &text);
-    *ret_row = (struct schedule_row){
-        .name = name,
-        .spec = arena_span(&call->arena, text_span(&text)),
-        .origin = api_actor(call),
-        .uid = call->request.actor.uid,
-        .seed = clock_seed(),
-    };
-    return true;
-}
-
-/* A new pattern starts now; a new command for the old pattern does not change
- * its times. */
-static enum schedule_mode mode_of(struct api_call *call,
-                                  const struct schedule_row *old,
-                                  const struct schedule_spec *spec) {
-    struct schedule_spec before;
-
-    if (!api_query_flag(call, "replace"))
-        return SCHEDULE_ADD;
-    if (api_query(call, "since").p != NULL ||
-        !schedule_spec_parse(old->spec, &call->arena, &before, NULL) ||
-        !schedule_fires_alike(&before, spec))
-        return SCHEDULE_RENEW;
-    return SCHEDULE_REPLACE;
-}
-
-/* ?replace: an existing schedule of that name may be replaced. ?since=:
- * instants from then on count as missed. Body: wire/schedule_spec.h. */
-void schedule_request_put(struct api_call *call) {
-    static const char *const keys[] = {"replace", "since", NULL};
-    enum schedule_mode mode = SCHEDULE_ADD;
-    struct schedule_row row, old;
-    struct schedule_spec spec;
-    struct err err = {0};
-    int64_t since_s;
-    bool found;
-
-    if (!api_query_check(call, keys) || !since_of(call, &since_s))
-        return;
-    if (!read_row(call, &row, &spec, &err) ||
-        !find_configured(call, row.name, &err) ||
-        !schedule_row_find(call->api->options.store, row.name, &call->arena,
-                           &old, &found, &err)) {
-        api_fail(call, &err);
-        return;
-    }
-    if (found && of_config(call, &old, "defined"))
-        return;
-    if (found)
-        mode = mode_of(call, &old, &spec);
-    schedule_begin(&spec, since_s, &row.high_s, &row.offset_s);
-    struct store_batch *batch = api_batch(call);
-    schedule_row_set(batch, &row, mode);
     submit(call, batch);
 }

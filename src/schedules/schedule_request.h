@@ -6,7 +6,6 @@
 struct api_call;
 
 void schedule_request_list(struct api_call *call);
-void schedule_request_put(struct api_call *call);
 void schedule_request_run(struct api_call *call);
 void schedule_request_pause(struct api_call *call);
 void schedule_request_resume(struct api_call *call);

@@ -17,13 +17,13 @@ static bool find_shift(const struct schedule_spec *spec,
         (int)(item.len > 200 ? 0 : item.len - 1), item.p + 1);
 }
 
-static bool find_zone(const struct schedule_spec *spec,
-                      struct cron_zones *zones, struct schedule_rule *rule,
+static bool open_zone(const struct schedule_spec *spec,
+                      struct cron_zones *zones, struct cron_zone **ret_zone,
                       struct err *err) {
     CLEANUP(text_free_string) char *name = span_string(spec->zone);
     struct cron_err cron_err;
-    bool ok = zones ? cron_zones_find(zones, name, &rule->zone, &cron_err)
-                    : cron_zone_open(name, &rule->zone, &cron_err);
+    bool ok = zones ? cron_zones_find(zones, name, ret_zone, &cron_err)
+                    : cron_zone_open(name, ret_zone, &cron_err);
     return ok || err_set(err, ERR_DATA, "%s", cron_err.text);
 }
 
@@ -52,7 +52,7 @@ bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
     if (!repeat_parse(&ret_rule->repeat, spec->item, string, err))
         return false;
     if (!find_shift(spec, ret_rule, err) ||
-        !find_zone(spec, zones, ret_rule, err)) {
+        !open_zone(spec, zones, &ret_rule->zone, err)) {
         schedule_rule_clear(ret_rule);
         return false;
     }
@@ -72,13 +72,13 @@ bool schedule_fires_alike(const struct schedule_spec *a,
     return span_equal(a->item, b->item) && span_equal(a->zone, b->zone);
 }
 
-void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
-                    int64_t *ret_high_s, int32_t *ret_offset_s) {
-    CLEANUP(text_free_string) char *name = span_string(spec->zone);
+void schedule_begin(const struct schedule_spec *spec, struct cron_zones *zones,
+                    int64_t at_s, int64_t *ret_high_s, int32_t *ret_offset_s) {
     struct cron_zone *zone = NULL;
     *ret_high_s = at_s;
-    *ret_offset_s =
-        cron_zone_open(name, &zone, NULL) ? cron_zone_offset_s(zone, at_s) : 0;
+    *ret_offset_s = open_zone(spec, zones, &zone, NULL)
+                        ? cron_zone_offset_s(zone, at_s)
+                        : 0;
     cron_zone_unref(zone);
 }
 

@@ -20,9 +20,9 @@ void schedule_rule_clear(struct schedule_rule *rule);
 /* True if both have the same item in the same zone. */
 bool schedule_fires_alike(const struct schedule_spec *a,
                           const struct schedule_spec *b);
-/* The place of a schedule that starts after `at_s`. */
-void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
-                    int64_t *ret_high_s, int32_t *ret_offset_s);
+/* The place of a schedule that starts after `at_s`; `zones` as above. */
+void schedule_begin(const struct schedule_spec *spec, struct cron_zones *zones,
+                    int64_t at_s, int64_t *ret_high_s, int32_t *ret_offset_s);
 /* The first time it fires after `now_s`, offset and jitter included. False:
  * never. */
 bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,

@@ -13,6 +13,7 @@
 #include "commands/command_request.h"
 #include "schedules/clock_role.h"
 #include "schedules/schedule_config.h"
+#include "schedules/schedule_put.h"
 #include "schedules/schedule_request.h"
 #include "schedules/schedule_row.h"
 #include "scheduler/check_result.h"

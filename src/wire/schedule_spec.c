@@ -108,6 +108,8 @@ void schedule_offset_format(const struct schedule_spec *spec,
 
 /* ---- reading ------------------------------------------------------------- */
 
+enum { DIR_BYTES = 4096 };
+
 enum key {
     KEY_ITEM,
     KEY_ZONE,
@@ -118,13 +120,15 @@ enum key {
     KEY_JITTER,
     KEY_DEADLINE,
     KEY_PAUSED,
+    KEY_IMPORT,
+    KEY_DIR,
     KEY_JOB,
     KEYS
 };
 
 static const char *const key_names[KEYS] = {
-    "item",   "zone",   "overlap",  "missed", "max_shift",
-    "offset", "jitter", "deadline", "paused", "job"};
+    "item",   "zone",     "overlap", "missed", "max_shift", "offset",
+    "jitter", "deadline", "paused",  "import", "dir",       "job"};
 
 struct reader {
     struct arena *arena;
@@ -202,6 +206,12 @@ static bool read_key(struct reader *reader, enum key key,
     if (key == KEY_PAUSED)
         return json_get_bool(value, &spec->paused) ||
                refuse(reader, key, "is neither true nor false");
+    if (key == KEY_IMPORT)
+        return json_get_string(value, reader->arena, &spec->import) ||
+               refuse(reader, key, "is not a string");
+    if (key == KEY_DIR)
+        return json_get_string(value, reader->arena, &spec->dir) ||
+               refuse(reader, key, "is not a string");
     return submission_parse(value.raw, SUBMISSION_BODY, reader->arena,
                             &spec->job, reader->err) ||
            err_wrap(reader->err, "job");
@@ -242,6 +252,12 @@ bool schedule_spec_check(const struct schedule_spec *spec, struct err *err) {
     if (memchr(spec->item.p, '\0', spec->item.len) ||
         (spec->zone.len > 0 && memchr(spec->zone.p, '\0', spec->zone.len)))
         return err_set(err, ERR_DATA, "item or zone contains a NUL");
+    if (spec->dir.len > 0 &&
+        (spec->dir.p[0] == '/' || spec->job.dir.len > 0 ||
+         spec->dir.len > DIR_BYTES || memchr(spec->dir.p, '\0', spec->dir.len)))
+        return err_set(err, ERR_DATA,
+                       "'dir' of a schedule is relative to the base; write an "
+                       "absolute one into its job");
     if (spec->job.id.len > 0 || spec->job.array.count > 0 || spec->job.hold ||
         spec->job.after.count > 0)
         return err_set(
@@ -303,6 +319,14 @@ void schedule_spec_format(const struct schedule_spec *spec, struct text *out) {
     if (spec->paused) {
         json_key(&json, key_names[KEY_PAUSED]);
         json_bool(&json, true);
+    }
+    if (spec->import.len > 0) {
+        json_key(&json, key_names[KEY_IMPORT]);
+        json_span(&json, spec->import);
+    }
+    if (spec->dir.len > 0) {
+        json_key(&json, key_names[KEY_DIR]);
+        json_span(&json, spec->dir);
     }
     submission_format(&spec->job, &job);
     json_key(&json, key_names[KEY_JOB]);

@@ -3,7 +3,8 @@
  *     {"item": {"hour": 2, ...} or "30 2 * * *", "zone": "Europe/London",
  *      "overlap": "forbid", "missed": "run", "max_shift": 3600,
  *      "offset": "hash 15m", "jitter": 30, "deadline": 600, "paused": false,
- *      "job": {"command": ["make", "nightly"], ...}}
+ *      "import": "crontab", "dir": "..", "job": {"command": ["make",
+ * "nightly"], ...}}
  *
  * Only item and job are required; job is a submission (wire/submission.h)
  * without an id, an array or a hold. Times are in seconds or such as "15m".
@@ -38,6 +39,9 @@ struct schedule_spec {
                          itself */
     int64_t jitter_s, deadline_s;
     bool paused;
+    struct span import; /* the crontab that `cron import` made it from: the
+                           prefix of its names; else empty */
+    struct span dir;    /* of its jobs, relative to the base; else empty */
     struct submission job;
 };
 

@@ -33,6 +33,21 @@ $ pointsman cron add n '61 * * * *' -- true
 $ pointsman cron add n '* * * * *'
 ! pointsman: 'cron add' needs a name, an item and a command, such as: pointsman cron add nightly '30 2 * * *' -- make nightly
 = 64
+# Options come first; behind the item, they would be part of the command.
+$ pointsman cron add n '* * * * *' --zone Europe/London -- true
+! pointsman: '--zone' is behind the name: options come first, as in 'pointsman cron add --paused NAME ITEM -- COMMAND'; if it is the command, write -- before it
+= 64
+$ pointsman cron add n --zone Europe/London '* * * * *' -- true
+! pointsman: '--zone' is behind the name: ...
+= 64
+$ pointsman cron list n
+! pointsman: no schedule 'n'
+= 66
+$ pointsman cron add --at-most-once once '0 0 1 1 *' -- --not-an-option
+$ pointsman cron list --json once | grep -o -e '"command":[^]]*]' -e '"at_most_once":true'
+| "command":["--not-an-option"]
+| "at_most_once":true
+$ pointsman cron remove once
 $ pointsman cron run nihgtly
 ! pointsman: no schedule 'nihgtly'
 = 66
@@ -81,6 +96,18 @@ $ pointsman status j<ID> | grep '^submitted '
 | submitted   by ... (schedule hand, run by hand)
 $ pointsman cron list --json hand | tr , '\n' | grep '"last"'
 | "last":"D"}
+# A base may be moved, with the project that it belongs to.
+$ mkdir -p moved/sub
+$ pointsman -q init moved/.pointsman
+$ printf '[schedule "of-base"]\nitem = 0 0 1 1 *\nrun = pwd\n' >>moved/.pointsman/pointsman.conf
+$ cd moved/sub && pointsman cron add here '0 0 1 1 *' -- pwd
+$ cd moved && pointsman daemon all --until-idle
+$ mv moved again
+$ cd again && pointsman cron run here of-base >../ids
+$ cd again && pointsman daemon all --until-idle
+$ cd again && for id in $(cat ../ids); do pointsman logs $id; done | sed "s|^$PWD/||"
+| sub
+| .pointsman
 # A backup contains the schedules.
 $ pointsman backup saved.tar
 $ pointsman --base other restore saved.tar
@@ -124,6 +151,15 @@ $ pointsman cron remove conf
 = 100
 $ pointsman doctor | grep schedule
 | ok   schedules ...; all have a next run
+$ printf 'at-most-once = yes\n' >>.pointsman/pointsman.conf
+$ kill -HUP $(head -1 .pointsman/ctrl/serve.pid)
+$ until pointsman cron list --json conf | grep -q '"at_most_once":true'; do :; done
+$ mkdir -p .pointsman/conf.d
+$ printf '[schedule "wrong"]\nrun = true\nitem = 61 * * * *\n' >.pointsman/conf.d/wrong.conf
+$ pointsman config check >shown
+! pointsman: conf.d/wrong.conf:3: schedule 'wrong': minute must be from 0 to 59, not 61
+= 78
+$ rm .pointsman/conf.d/wrong.conf
 $ printf 'overlap = sometimes\n' >>.pointsman/pointsman.conf
 $ pointsman config check
 ! pointsman: pointsman.conf:...: overlap = 'sometimes' is not one of forbid|allow|replace|queue

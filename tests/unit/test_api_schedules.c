@@ -182,6 +182,70 @@ static void a_job_that_waits_past_its_deadline_is_terminated(void **state) {
     schedule_driver_free(driver);
 }
 
+/* The number of lines that say this. */
+static size_t count_lines(const struct answer *answer, const char *part) {
+    struct span rest = text_span(&answer->body), line;
+    size_t count = 0;
+    while (rest.len > 0 && span_cut(&rest, '\n', &line)) {
+        CLEANUP(text_free_string) char *string = span_string(line);
+        count += strstr(string, part) != NULL;
+    }
+    return count;
+}
+
+/* More of them than fit into one transaction, and some that are wrong. */
+static void many_schedules_are_added_by_one_request(void **state) {
+    enum { MANY = 2500 };
+    CLEANUP(text_clear) struct text lines = TEXT_INIT;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        text_addf(&lines,
+                  "{\"name\":\"s%d\",\"schedule\":{\"item\":\"%d * * * *\","
+                  "\"import\":\"tab\",\"job\":{\"command\":[\"true\"]}}}\n",
+                  i, i % 61);
+    text_adds(&lines,
+              "{\"name\":\"s0\"}\n{\n{\"name\":\"x\",\"remove\":true}\n");
+    struct answer answer =
+        ask(&asking, API_POST, "/api/v1/schedules", text_string(&lines));
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(count_lines(&answer, "\"again\":false"), MANY - 40);
+    assert_int_equal(count_lines(&answer, "not 60"), 40);
+    assert_int_equal(count_lines(&answer, "no schedule 'x'"), 1);
+    assert_int_equal(count_lines(&answer, "\"error\":"), 43);
+    answer_clear(&answer);
+    answer = ask(&asking, API_POST, "/api/v1/schedules", text_string(&lines));
+    assert_int_equal(count_lines(&answer, "\"again\":true"), MANY - 40);
+    answer_clear(&answer);
+    answer = ask(&asking, API_POST, "/api/v1/schedules",
+                 "{\"name\":\"s1\",\"remove\":true}");
+    assert_int_equal(count_lines(&answer, "\"again\":false"), 1);
+    answer_clear(&answer);
+    ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
+    answer = ask(&asking, API_GET, "/api/v1/schedules?import=tab", NULL);
+    assert_int_equal(count_lines(&answer, "\"name\":\"s"), MANY - 41);
+    assert_int_equal(count_lines(&answer, ""), MANY - 41);
+    answer_clear(&answer);
+}
+
+/* "Since T" includes T. */
+static void instants_since_a_time_include_that_time(void **state) {
+    struct wall next;
+    (void)state;
+    char uri[100], body[200];
+    int64_t at = wall_s(asking.now) - 100;
+    snprintf(uri, sizeof(uri), NIGHTLY "?since=%lld", (long long)at);
+    snprintf(body, sizeof(body),
+             "{\"item\":{\"epoch\":%lld},\"max_shift\":3600,\"job\":"
+             "{\"command\":[\"true\"]}}",
+             (long long)at);
+    ask_expect(&asking, API_PUT, uri, body, 200);
+    struct schedule_driver *driver = driver_started_at(asking.now);
+    schedule_driver_turn(driver, asking.now, (struct boot){0}, &next);
+    store_turn(asking.store);
+    schedule_driver_free(driver);
+    expect_list("\"fired\":1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_schedule_is_added_listed_and_removed,
@@ -192,6 +256,10 @@ int main(void) {
             invalid_schedules_are_rejected_with_a_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(
             run_creates_a_job_that_names_its_schedule, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_schedules_are_added_by_one_request,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(instants_since_a_time_include_that_time,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_paused_schedule_has_no_next_run,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
