@@ -88,7 +88,8 @@ static bool check_meaning(struct call *call, const struct base *base,
 /* What is valid, but probably not meant. */
 static size_t warn_of_shell(struct base *base) {
     struct config_entry entry;
-    size_t count = 0, cursor = 0;
+    struct config_cursor cursor = {0};
+    size_t count = 0;
     struct span part;
 
     while (config_next(&base->config, &cursor, &entry)) {
