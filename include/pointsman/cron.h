@@ -187,8 +187,16 @@ enum cron_line {
     CRON_LINE_TIMES
 };
 
+/* How the two day columns of a line combine. */
+enum cron_days {
+    CRON_DAYS_PLAIN,  /* at most one of them restricts the days */
+    CRON_DAYS_EITHER, /* one match is enough: neither begins with a star */
+    CRON_DAYS_BOTH    /* both must match: one of them begins with a star */
+};
+
 struct cron_crontab {
     enum cron_line kind;
+    enum cron_days days;
     /* Items in JSON. There are two if both day columns are restricted and one
      * match is enough; an instant at which both fire counts once. */
     char *items[2];

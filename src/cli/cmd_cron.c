@@ -106,16 +106,27 @@ static void explain_one(const struct call *call, const struct cron_item *item,
     (void)console_write(text_span(&line));
 }
 
+/* What the items of a crontab line do not show. */
+static void explain_days(const struct cron_query *query) {
+    if (query->days == CRON_DAYS_EITHER)
+        (void)console_printf("fires if either day column matches, because "
+                             "neither begins with a star:\n");
+    if (query->days == CRON_DAYS_BOTH)
+        (void)console_printf("fires only if both day columns match, because "
+                             "one of them begins with a star:\n");
+}
+
 int cmd_cron_explain(struct call *call) {
     struct cron_query query = {0};
     struct err err = {0};
 
     if (!cron_query_item(call, &query, &err))
         return console_error(&err);
-    if (query.texts[0][0] == '{' && call->words[0][0] != '{' &&
-        strcmp(call->words[0], "-") != 0 && !call_has(call, "json"))
+    if (query.line != NULL && !call_has(call, "json")) {
         for (size_t i = 0; i < query.count; i++)
             (void)console_printf("%s\n", query.texts[i]);
+        explain_days(&query);
+    }
     for (size_t i = 0; i < query.count; i++)
         explain_one(call, query.items[i], query.texts[i]);
     cron_query_clear(&query);

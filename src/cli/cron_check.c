@@ -3,6 +3,9 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "lib/json.h"
 
 enum {
     YEAR_S = 31556952,
@@ -150,7 +153,195 @@ static void check_changes(struct check *check) {
     }
 }
 
+/* ---- strides ------------------------------------------------------------- */
+
+/* A range with a period from the least value on, to the end of the unit. */
+struct stride {
+    const char *unit, *next; /* "minute", "the full hour" */
+    int64_t span, period;
+};
+
+/* N of a star with a step, or of {"period": N}. 0: there is none, or it does
+ * not begin at the least value, or it ends before the greatest. */
+static int64_t stride_in_line(const char *line, int column) {
+    const char *p = line;
+    int64_t period = 0;
+
+    for (; column > 0; column--) {
+        p += strspn(p, " \t");
+        p += strcspn(p, " \t");
+    }
+    p += strspn(p, " \t");
+    if (p[0] != '*' || p[1] != '/')
+        return 0;
+    for (p += 2; isdigit((unsigned char)*p) && period < 1000; p++)
+        period = period * 10 + (*p - '0');
+    return *p == ' ' || *p == '\t' || *p == '\0' ? period : 0;
+}
+
+static int64_t stride_in_item(const char *text, const char *key) {
+    struct json_value range, value;
+    int64_t period;
+
+    if (!json_find(span_of(text), key, &range) || range.type != JSON_OBJECT ||
+        json_member(range, "start", &value) ||
+        json_member(range, "end", &value) ||
+        !json_member(range, "period", &value) || !json_get_i64(value, &period))
+        return 0;
+    return period;
+}
+
+static void check_stride(struct check *check, const struct stride *stride) {
+    int64_t count, gap;
+
+    if (stride->period <= 1 || stride->period >= stride->span ||
+        stride->span % stride->period == 0)
+        return;
+    count = (stride->span - 1) / stride->period;
+    gap = stride->span - count * stride->period;
+    find(check, "uneven", true,
+         "every %" PRId64 " %ss is uneven: only %" PRId64
+         " %s%s from %s %" PRId64 " to %s, because %" PRId64
+         " is no multiple of %" PRId64,
+         stride->period, stride->unit, gap, stride->unit, gap == 1 ? "" : "s",
+         stride->unit, count * stride->period, stride->next, stride->span,
+         stride->period);
+}
+
+/* A period starts again in each hour, day or month. */
+static void check_strides(struct check *check) {
+    static const struct stride fields[] = {
+        {"minute", "the full hour", 60, 0},
+        {"hour", "midnight", 24, 0},
+    };
+    const struct cron_query *query = check->query;
+
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        struct stride stride = fields[i];
+        stride.period = query->line != NULL
+                            ? stride_in_line(query->line, (int)i)
+                            : stride_in_item(query->texts[0], stride.unit);
+        check_stride(check, &stride);
+    }
+    int64_t days = query->line != NULL
+                       ? stride_in_line(query->line, 2)
+                       : stride_in_item(query->texts[0], "day_of_month");
+    if (days > 1)
+        find(check, "uneven", true,
+             "every %" PRId64 " days of the month starts again on the 1st; use "
+             "iter_day for every %" PRId64 " days across months",
+             days, days);
+}
+
+/* ---- days ---------------------------------------------------------------- */
+
+static void check_day_columns(struct check *check) {
+    if (check->query->days == CRON_DAYS_EITHER)
+        find(check, "either-day", true,
+             "either of the two day columns is enough, because neither begins "
+             "with a star; for both, write a JSON item with weekday_of_month");
+    if (check->query->days == CRON_DAYS_BOTH)
+        find(check, "both-days", true,
+             "both day columns must match, because one of them begins with a "
+             "star; without it, one match would be enough");
+}
+
+/* An item of some of its keys: "day_of_month" and "month", or only the latter.
+ * NULL: it has no such day, or no memory. */
+static struct cron_item *part_of(const char *text, bool with_days) {
+    CLEANUP(text_clear) struct text part = TEXT_INIT;
+    struct cron_item *item = NULL;
+    struct json_value days, months;
+
+    if (!json_find(span_of(text), "day_of_month", &days))
+        return NULL;
+    text_adds(&part, "{\"minute\": 0, \"hour\": 0, ");
+    if (with_days)
+        text_addf(&part, "\"day_of_month\": %.*s, ", (int)days.raw.len,
+                  days.raw.p);
+    if (json_find(span_of(text), "month", &months))
+        text_addf(&part, "\"month\": %.*s, ", (int)months.raw.len,
+                  months.raw.p);
+    text_adds(&part, "\"dst_fixes\": [\"skip\", \"repeat_use_both\"]}");
+    return cron_item_parse(part.p, part.len, &item, NULL) ? item : NULL;
+}
+
+static bool fires_between(const struct cron_item *item, int64_t from,
+                          int64_t until) {
+    int64_t at;
+
+    return cron_next(item, NULL, from, &at, NULL) == CRON_FOUND && at < until;
+}
+
+/* Months that the pattern selects, and that have none of its days. */
+static void check_months(struct check *check) {
+    static const struct {
+        const char *name;
+        int days;
+    } months[] = {
+        {"January", 31},   {"February", 28}, {"March", 31},    {"April", 30},
+        {"May", 31},       {"June", 30},     {"July", 31},     {"August", 31},
+        {"September", 30}, {"October", 31},  {"November", 30}, {"December", 31},
+    };
+    enum { DAY_S = 86400 };
+    CLEANUP(text_clear) struct text without = TEXT_INIT;
+    struct cron_item *days = part_of(check->query->texts[0], true);
+    struct cron_item *any = part_of(check->query->texts[0], false);
+    /* 2025, and 29 February 2028. */
+    int64_t at = 1735689600, leap_day = 1835395200;
+
+    for (size_t i = 0; days != NULL && any != NULL && i < COUNT(months); i++) {
+        int64_t until = at + months[i].days * (int64_t)DAY_S;
+        if (fires_between(any, at, until) && !fires_between(days, at, until))
+            text_addf(&without, "%s%s%s", without.len ? ", " : "",
+                      months[i].name,
+                      i == 1 && fires_between(days, leap_day, leap_day + 1)
+                          ? " (except in leap years)"
+                          : "");
+        at = until;
+    }
+    cron_item_unref(days);
+    cron_item_unref(any);
+    if (without.len > 0)
+        find(check, "months", true,
+             "months without such a day are skipped: %s; -1 in a JSON item is "
+             "the last day of every month",
+             text_string(&without));
+}
+
 /* ---- events -------------------------------------------------------------- */
+
+/* "1 hour 30 minutes" */
+static const char *duration(struct text *text, int64_t s) {
+    static const struct {
+        int64_t s;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+
+    for (size_t i = 0; i < COUNT(units); i++) {
+        int64_t count = s / units[i].s;
+        if (count == 0)
+            continue;
+        text_addf(text, "%s%" PRId64 " %s%s", text->len > 0 ? " " : "", count,
+                  units[i].name, count == 1 ? "" : "s");
+        s -= count * units[i].s;
+    }
+    return text_string(text);
+}
+
+static void find_burst(struct check *check, uint64_t run, int64_t gap,
+                       int64_t last, int64_t silence) {
+    CLEANUP(text_clear) struct text apart = TEXT_INIT, silent = TEXT_INIT;
+    char from[CRON_INSTANT_BYTES], until[CRON_INSTANT_BYTES];
+
+    cron_instant_format(check->zone, last - (int64_t)(run - 1) * gap, from);
+    cron_instant_format(check->zone, last, until);
+    find(check, "burst", gap <= 60,
+         "fires %" PRIu64 " times in a row, %s apart, from %s to %s, then not "
+         "for %s%s",
+         run, duration(&apart, gap), from, until, duration(&silent, silence),
+         gap <= 60 ? "; was one run meant, with a number for the minute?" : "");
+}
 
 /* Many runs in a row, then a long silence: `* 3 * * *` instead of the
  * intended `0 3 * * *`. */
@@ -163,10 +354,7 @@ static void check_bursts(struct check *check, int64_t first) {
             CRON_FOUND)
             return;
         if (run >= BURST_LEAST && at - last >= 10 * gap) {
-            find(check, "burst", gap <= 60,
-                 "fires %" PRIu64 " times in a row, %" PRId64
-                 " s apart, then not for %" PRId64 " s",
-                 run, gap, at - last);
+            find_burst(check, run, gap, last, at - last);
             return;
         }
         if (at - last != gap)
@@ -204,6 +392,9 @@ bool cron_check(const struct cron_query *query, const struct cron_zone *zone,
     struct check check = {query, zone, from, finding, ctx, true};
 
     check_zone(&check);
+    check_strides(&check);
+    check_day_columns(&check);
+    check_months(&check);
     if (!check_events(&check, err))
         return false;
     check_changes(&check);

@@ -21,15 +21,14 @@ bool cron_query_err_set(struct err *err, const struct cron_err *from) {
 /* ---- patterns ------------------------------------------------------------ */
 
 static bool add_item(struct cron_query *query, const char *text, size_t bytes,
-                     struct err *err) {
-    struct cron_err cron_err;
-
-    if (!cron_item_parse(text, bytes, &query->items[query->count], &cron_err))
-        return cron_query_err_set(err, &cron_err);
+                     struct cron_err *err) {
+    if (!cron_item_parse(text, bytes, &query->items[query->count], err))
+        return false;
     query->texts[query->count++] = mem_copy(text, bytes);
     return true;
 }
 
+/* Positions in the items of a line mean nothing to who wrote the line. */
 static bool add_crontab(struct cron_query *query, const char *line,
                         struct err *err) {
     struct cron_crontab crontab;
@@ -38,8 +37,11 @@ static bool add_crontab(struct cron_query *query, const char *line,
 
     if (!repeat_crontab_parse(line, NULL, &crontab, &cron_err))
         return cron_query_err_set(err, &cron_err);
+    query->days = crontab.days;
     for (size_t i = 0; i < crontab.item_count && ok; i++)
-        ok = add_item(query, crontab.items[i], strlen(crontab.items[i]), err);
+        ok = add_item(query, crontab.items[i], strlen(crontab.items[i]),
+                      &cron_err) ||
+             err_set(err, ERR_DATA, "%s", cron_err.text + cron_err.sentence_at);
     cron_crontab_clear(&crontab);
     return ok;
 }
@@ -53,10 +55,12 @@ bool cron_query_parse(struct cron_query *query, struct span text,
         (strchr("@*~H", trimmed.p[0]) != NULL ||
          memchr(trimmed.p, ' ', trimmed.len) != NULL) &&
         strchr("{[\"", trimmed.p[0]) == NULL) {
-        CLEANUP(text_free_string) char *line = span_string(trimmed);
-        return add_crontab(query, line, err);
+        query->line = span_string(trimmed);
+        return add_crontab(query, query->line, err);
     }
-    return add_item(query, text.p, text.len, err);
+    struct cron_err cron_err;
+    return add_item(query, text.p, text.len, &cron_err) ||
+           cron_query_err_set(err, &cron_err);
 }
 
 void cron_query_clear(struct cron_query *query) {
@@ -64,6 +68,7 @@ void cron_query_clear(struct cron_query *query) {
         cron_item_unref(query->items[i]);
         free(query->texts[i]);
     }
+    free(query->line);
     *query = (struct cron_query){0};
 }
 

@@ -15,6 +15,8 @@ struct cron_query {
     struct cron_item *items[2];
     char *texts[2]; /* JSON */
     size_t count;
+    char *line;          /* of a crontab; NULL: the pattern was JSON */
+    enum cron_days days; /* of a crontab line */
 };
 
 /* From JSON, or a crontab line without a command. */

@@ -142,6 +142,9 @@ bool crontab_give_items(const struct line *line, struct cron_crontab *ret) {
     if (!come && !(either && weekdays))
         return WRONG(line, line->starts[DAY],
                      "never fires: none of the selected months has such a day");
+    ret->days = !days || !weekdays ? CRON_DAYS_PLAIN
+                : either           ? CRON_DAYS_EITHER
+                                   : CRON_DAYS_BOTH;
     if (either && days && weekdays)
         return (!come || give_calendar(line, ret, DAYS_OF_MONTH)) &&
                give_calendar(line, ret, DAYS_OF_WEEK);

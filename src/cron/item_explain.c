@@ -101,6 +101,25 @@ static bool is_every(uint64_t bits, unsigned limit) {
     return stride > 0 && least_of(bits) == 0 && most_of(bits) + stride >= limit;
 }
 
+/* " (uneven: 4 minutes from :56 to :00)": a stride that does not divide the
+ * hour, or the day, begins anew with it. */
+static void add_uneven_minutes(struct words *words, uint64_t minutes) {
+    unsigned gap = 60 - most_of(minutes);
+
+    if (gap != stride_of(minutes))
+        words_add(words, " (uneven: %u minute%s from :%02u to :00)", gap,
+                  gap == 1 ? "" : "s", most_of(minutes));
+}
+
+static void add_uneven_hours(struct words *words, uint32_t hours) {
+    unsigned gap = 24 - most_of(hours);
+
+    if (count_of(hours) > 2 && is_every(hours, 24) && stride_of(hours) > 1 &&
+        gap != stride_of(hours))
+        words_add(words, " (uneven: %u hour%s from hour %u to midnight)", gap,
+                  gap == 1 ? "" : "s", most_of(hours));
+}
+
 static void add_clock_times(struct words *words, const struct cron_item *item) {
     size_t count = count_of(item->hours) * count_of(item->minutes);
     size_t index = 0;
@@ -111,13 +130,32 @@ static void add_clock_times(struct words *words, const struct cron_item *item) {
             words_comma(words, index++, count);
             words_add(words, "%02u:%02u", least_of(h), least_of(m));
         }
+    add_uneven_hours(words, item->hours);
 }
 
 static void add_hours(struct words *words, uint32_t hours) {
     if (count_of(hours) == 24)
         return;
-    words_add(words, count_of(hours) == 1 ? " of hour " : " of hours ");
-    add_numbers(words, hours);
+    if (count_of(hours) > 4 && stride_of(hours) > 1) {
+        words_add(words, " of every %u%s hour from %u to %u", stride_of(hours),
+                  ordinal(stride_of(hours)), least_of(hours), most_of(hours));
+    } else {
+        words_add(words, count_of(hours) == 1 ? " of hour " : " of hours ");
+        add_numbers(words, hours);
+    }
+    add_uneven_hours(words, hours);
+}
+
+/* Many times in a row and then a long silence: one was perhaps meant. */
+static void add_burst(struct words *words, const struct cron_item *item) {
+    size_t minutes = count_of(item->minutes), hours = count_of(item->hours);
+
+    if (minutes < 60 || hours > 12 ||
+        most_of(item->hours) - least_of(item->hours) + 1 != hours)
+        return;
+    words_add(words, " (%zu times, from %02u:%02u to %02u:%02u)",
+              minutes * hours, least_of(item->hours), least_of(item->minutes),
+              most_of(item->hours), most_of(item->minutes));
 }
 
 static void add_minutes(struct words *words, const struct cron_item *item) {
@@ -126,14 +164,16 @@ static void add_minutes(struct words *words, const struct cron_item *item) {
 
     if (count_of(minutes) == 60)
         words_add(words, "every minute");
-    else if (is_every(minutes, 60))
+    else if (is_every(minutes, 60)) {
         words_add(words, "every %u minutes", stride_of(minutes));
-    else {
+        add_uneven_minutes(words, minutes);
+    } else {
         words_add(words, "at minute%s ", count_of(minutes) == 1 ? "" : "s");
         add_numbers(words, minutes);
         words_add(words, all_hours ? " of every hour" : "");
     }
     add_hours(words, item->hours);
+    add_burst(words, item);
 }
 
 static void add_time(struct words *words, const struct cron_item *item) {
@@ -163,6 +203,7 @@ static void add_month_days(struct words *words, const struct cron_item *item) {
         words_add(words, " on every %u%s day of the month from %u to %u",
                   stride, ordinal(stride), least_of(item->month_days),
                   most_of(item->month_days));
+        words_add(words, " (starts again each month)");
         return;
     }
     words_add(words, " on the ");
@@ -185,6 +226,36 @@ static void add_month_days(struct words *words, const struct cron_item *item) {
                       ordinal(least_of(d)));
     }
     words_add(words, " of the month");
+}
+
+/* Months that the item names, or does not exclude, and that have none of its
+ * days. */
+static void add_months_without(struct words *words,
+                               const struct cron_item *item) {
+    uint32_t without = 0;
+
+    for (uint32_t months = item->months; months != 0; months &= months - 1) {
+        uint32_t month = least_of(months);
+        uint32_t least = month_days(2001, month);
+        if ((item->month_days & ((UINT64_C(2) << least) - 2)) == 0 &&
+            (item->month_days_end & ((UINT64_C(2) << least) - 2)) == 0)
+            without |= 1u << month;
+    }
+    if (without == 0)
+        return;
+    if (without == 4 && item->months == 4) {
+        words_add(words, " (only in leap years)");
+        return;
+    }
+    words_add(words, " (not in ");
+    for (uint32_t rest = without; rest != 0; rest &= rest - 1) {
+        words_comma(words, count_of(without) - count_of(rest),
+                    count_of(without));
+        words_add(words, "%s", month_names[least_of(rest)]);
+    }
+    if ((without & 4) != 0 && (item->month_days >> 29 & 1) != 0)
+        words_add(words, ", except in leap years");
+    words_add(words, ")");
 }
 
 static bool add_nths(struct words *words, const uint8_t nths[6], bool end,
@@ -244,6 +315,8 @@ static void add_days(struct words *words, const struct cron_item *item) {
         words_add(words, " in ");
         add_names(words, item->months, month_names);
     }
+    if (has_days(item))
+        add_months_without(words, item);
 }
 
 static void add_years(struct words *words, const struct cron_item *item) {

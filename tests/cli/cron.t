@@ -47,11 +47,44 @@ $ pointsman cron explain '{"hour":[10,20],"minute":0,"day_of_week":"Tue","dst_fi
 $ pointsman cron explain '*/5 9-17 * * Mon-Fri'
 | {"minute": {"period": 5}, "hour": {"start": 9, "end": 17}, "day_of_week": {"start": "Mon", "end": "Fri"}, "dst_fixes": ["skip", "repeat_use_both"]}
 | every 5 minutes of hours 9 to 17 on Monday to Friday. When clocks change, a time that is skipped does not fire; a time that occurs twice fires both times.
+# What is uneven, which months have no such day, and how day columns combine.
+$ for i in '*/7 * * * *' '0 */5 * * *' '*/10 */5 * * *' '0 0 */3 * *' '0 0 31 * *' '0 0 31 1,4 *' '0 0 30 * *' '0 0 29 2 *' '0 0 29 2,4 *' '* 3 * * *'; do pointsman cron explain "$i" | sed -e 1d -e 's/\. When clocks.*//'; done
+| every 7 minutes (uneven: 4 minutes from :56 to :00)
+| at 00:00, 05:00, 10:00, 15:00 and 20:00 (uneven: 4 hours from hour 20 to midnight) every day
+| every 10 minutes of every 5th hour from 0 to 20 (uneven: 4 hours from hour 20 to midnight) every day
+| at 00:00 on every 3rd day of the month from 1 to 31 (starts again each month)
+| at 00:00 on the 31st of the month (not in February, April, June, September and November)
+| at 00:00 on the 31st of the month in January and April (not in April)
+| at 00:00 on the 30th of the month (not in February)
+| at 00:00 on the 29th of the month in February (only in leap years)
+| at 00:00 on the 29th of the month in February and April (not in February, except in leap years)
+| every minute of hour 3 (60 times, from 03:00 to 03:59) every day
+$ pointsman cron explain '0 0 1,15 * 1' | sed 's/\. When clocks.*//' | tail -3
+| fires if either day column matches, because neither begins with a star:
+| at 00:00 on the 1st and 15th of the month
+| at 00:00 on Monday
+$ pointsman cron explain '0 0 */2 * 0' | sed 's/\. When clocks.*//' | tail -2
+| fires only if both day columns match, because one of them begins with a star:
+| at 00:00 on every 2nd day of the month from 1 to 31 (starts again each month) if it is Sunday
 # Warnings about surprising patterns.
+$ for i in '*/7 * * * *' '0 */5 * * *' '*/45 * * * *' '0 0 1,15 * 1' '0 0 */2 * 0' '0 0 31 1,4 *' '0 0 29 2,4 *' '*/2 9-17 * * *' '*/15 */6 * * *' '@daily' '0 0 28-31 * *' '0,45 * * * *'; do pointsman cron check --zone UTC --from 0 "$i"; done
+| warning: every 7 minutes is uneven: only 4 minutes from minute 56 to the full hour, because 60 is no multiple of 7
+| warning: every 5 hours is uneven: only 4 hours from hour 20 to midnight, because 24 is no multiple of 5
+| warning: every 45 minutes is uneven: only 15 minutes from minute 45 to the full hour, because 60 is no multiple of 45
+| warning: either of the two day columns is enough, because neither begins with a star; for both, write a JSON item with weekday_of_month
+| warning: every 2 days of the month starts again on the 1st; use iter_day for every 2 days across months
+| warning: both day columns must match, because one of them begins with a star; without it, one match would be enough
+| warning: months without such a day are skipped: April; -1 in a JSON item is the last day of every month
+| warning: months without such a day are skipped: February (except in leap years); -1 in a JSON item is the last day of every month
+| note: fires 270 times in a row, 2 minutes apart, from 1970-01-01T09:00:00+00:00 to 1970-01-01T17:58:00+00:00, then not for 15 hours 2 minutes
+$ pointsman cron check --zone UTC --from 0 '{"minute": {"period": 7}, "hour": {"start": 1, "period": 9}, "day_of_month": 31, "dst_fixes": ["skip", "repeat_use_both"]}'
+| warning: every 7 minutes is uneven: ...
+| warning: months without such a day are skipped: February, April, June, September, November; ...
+= 1
 $ pointsman cron check --zone MST-07 --from 0 '* 3 * * *'
 | note: zone 'MST-07' has the offset +07:00 then
 | warning: in a POSIX TZ string the sign counts westwards: 'MST-07' is east of Greenwich; write -07:00 if the opposite was meant
-| warning: fires 60 times in a row, 60 s apart, then not for 82860 s
+| warning: fires 60 times in a row, 1 minute apart, from 1970-01-02T03:00:00+07:00 to 1970-01-02T03:59:00+07:00, then not for 23 hours 1 minute; was one run meant, with a number for the minute?
 = 1
 $ pointsman cron check --zone Etc/GMT+5 --from 0 '0 3 * * *'
 | note: zone 'Etc/GMT+5' has the offset -05:00 then

@@ -305,6 +305,26 @@ static void the_kinds_of_crontab_lines_are_recognised(void **state) {
     }
 }
 
+/* Vixie's rule: a column that begins with a star does not restrict. */
+static void the_rule_of_the_day_columns_is_told(void **state) {
+    static const struct {
+        const char *line;
+        enum cron_days days;
+    } lines[] = {
+        {"0 0 1 * 1", CRON_DAYS_EITHER},  {"0 0 */2 * 1", CRON_DAYS_BOTH},
+        {"0 0 1 * */2", CRON_DAYS_BOTH},  {"0 0 1 * *", CRON_DAYS_PLAIN},
+        {"0 0 * * 1", CRON_DAYS_PLAIN},   {"0 0 1-31 * 1", CRON_DAYS_PLAIN},
+        {"0 0 */1 * 1", CRON_DAYS_PLAIN}, {"@daily", CRON_DAYS_PLAIN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        struct cron_crontab crontab;
+        assert_true(cron_crontab_parse(lines[i].line, NULL, &crontab, NULL));
+        assert_int_equal(crontab.days, lines[i].days);
+        cron_crontab_clear(&crontab);
+    }
+}
+
 static void h_is_stable_and_evenly_spread(void **state) {
     unsigned seen[60] = {0}, different = 0;
 
@@ -462,6 +482,7 @@ int main(void) {
         cmocka_unit_test(invalid_lines_are_refused_with_their_position),
         cmocka_unit_test(crontab_lines_mean_the_same_as_in_vixie_cron),
         cmocka_unit_test(the_kinds_of_crontab_lines_are_recognised),
+        cmocka_unit_test(the_rule_of_the_day_columns_is_told),
         cmocka_unit_test(h_is_stable_and_evenly_spread),
         cmocka_unit_test(a_random_delay_depends_only_on_its_instant),
         cmocka_unit_test(items_are_explained),
