@@ -1,24 +1,56 @@
 #include "cron/calendar.h"
 
+/* The last day of the years of items. */
+enum { DAY_MOST = LABEL_MOST / DAY_S };
+
 /* ---- days ---------------------------------------------------------------- */
 
-static bool is_step(const struct step *step, int32_t day, int32_t month_index) {
-    if (day < step->start || day > step->end)
-        return false;
-    switch (step->kind) {
-    case STEP_DAY:
-        return (day - step->start) % step->period == 0;
-    case STEP_WEEK:
-        return (day - step->start) / 7 % step->period == 0;
-    case STEP_MONTH:
-        return (month_index - step->start_month) % step->period == 0;
-    case STEPS:
-        break;
+/* Beyond every day of an item. */
+#define DAY_NEVER INT32_MAX
+
+/* The first day of the step from `day` on. */
+static int32_t step_next(const struct step *step, int32_t day) {
+    int32_t passed, unit = step->kind == STEP_WEEK ? 7 : 1;
+    struct civil date;
+
+    if (day < step->start)
+        day = step->start;
+    if (step->kind == STEP_MONTH) {
+        date = civil_of_day(day);
+        passed = (date.year * 12 + (int32_t)date.month - step->start_month) %
+                 step->period;
+        if (passed > 0) {
+            int32_t month = date.year * 12 + (int32_t)date.month - 1 +
+                            step->period - passed;
+            day = day_of_civil(month / 12, (uint32_t)(month % 12) + 1, 1);
+        }
+    } else {
+        passed = (day - step->start) / unit % step->period;
+        if (passed > 0)
+            day += (step->period - passed) * unit - (day - step->start) % unit;
     }
-    return false;
+    return day <= step->end ? day : DAY_NEVER;
 }
 
-static bool is_excepted(const struct cron_item *item, int32_t day) {
+/* The first day of all steps from `day` on. Each turn advances to the next day
+ * of one of them, so the one with the longest period decides how many turns
+ * there are. */
+static int32_t steps_next(const struct cron_item *item, int32_t day) {
+    for (;;) {
+        int32_t from = day;
+        for (size_t i = 0; i < item->search_count; i++) {
+            day = step_next(&item->search[i], day);
+            if (day > DAY_MOST)
+                return DAY_NEVER;
+        }
+        if (day == from)
+            return day;
+    }
+}
+
+/* The excepted range that the day lies in; NULL: there is none. */
+static const struct day_range *excepted_range(const struct cron_item *item,
+                                              int32_t day) {
     size_t low = 0, high = item->except_count;
 
     while (low < high) {
@@ -28,20 +60,20 @@ static bool is_excepted(const struct cron_item *item, int32_t day) {
         else
             high = middle;
     }
-    return low < item->except_count && item->except[low].first <= day;
+    return low < item->except_count && item->except[low].first <= day
+               ? &item->except[low]
+               : NULL;
 }
 
-static uint32_t filter(const struct cron_item *item, int32_t year,
-                       uint32_t month, int32_t first, uint32_t days) {
-    int32_t month_index = year * 12 + (int32_t)month;
-
+static uint32_t filter(const struct cron_item *item, uint32_t month,
+                       int32_t first, uint32_t days) {
     days &= ~item->except_yearly[month];
     for (uint32_t rest = days; rest != 0; rest &= rest - 1) {
         uint32_t bit = rest & -rest;
         int32_t day = first + __builtin_ctz(rest) - 1;
-        bool well = !is_excepted(item, day);
-        for (size_t i = 0; i < item->step_count && well; i++)
-            well = is_step(&item->steps[i], day, month_index);
+        bool well = excepted_range(item, day) == NULL;
+        for (size_t i = 0; i < item->search_count && well; i++)
+            well = step_next(&item->search[i], day) == day;
         if (!well)
             days &= ~bit;
     }
@@ -55,7 +87,7 @@ static uint32_t days_of_month(const struct cron_item *item, int32_t year,
         item->days[month_days(year, month) - 28][weekday_of_day(first)];
 
     if (item->has_steps || item->has_except)
-        days = filter(item, year, month, first, days);
+        days = filter(item, month, first, days);
     return days;
 }
 
@@ -98,6 +130,43 @@ static bool day_from_month(const struct cron_item *item, int32_t year,
         }
         year++;
         month = 1;
+    }
+}
+
+/* The same for an item with steps or excepted days, from `day` on: jumps from
+ * one day of the steps to the next, and over whole ranges of excepted days. */
+static bool day_from(const struct cron_item *item, int32_t day,
+                     int32_t *ret_day) {
+    for (;;) {
+        const struct day_range *range;
+        struct civil date;
+        int32_t year, first;
+        uint32_t months, days;
+
+        day = steps_next(item, day);
+        if (day > DAY_MOST)
+            return false;
+        date = civil_of_day(day);
+        year = year_next(item, date.year);
+        months = item->months >> date.month;
+        first = day - (int32_t)date.day + 1;
+        if (year == 0)
+            return false;
+        if (year > date.year || months == 0) {
+            day = day_of_civil(year > date.year ? year : year + 1, 1, 1);
+        } else if ((months & 1) == 0) {
+            date.month += (uint32_t)__builtin_ctz(months);
+            day = day_of_civil(year, date.month, 1);
+        } else if ((range = excepted_range(item, day)) != NULL) {
+            day = range->last + 1;
+        } else {
+            days = days_of_month(item, year, date.month, first) >> date.day;
+            if (days != 0) {
+                *ret_day = day + __builtin_ctz(days);
+                return true;
+            }
+            day = first + (int32_t)month_days(year, date.month);
+        }
     }
 }
 
@@ -162,8 +231,14 @@ bool calendar_next(const struct cron_item *item, int64_t label,
             return true;
         }
     }
-    if (!day_from_month(item, date.year, date.month + 1, &day))
+    if (item->has_steps || item->has_except) {
+        first = day - (int32_t)date.day + 1;
+        if (!day_from(item, first + (int32_t)month_days(date.year, date.month),
+                      &day))
+            return false;
+    } else if (!day_from_month(item, date.year, date.month + 1, &day)) {
         return false;
+    }
     *ret_label = (int64_t)day * DAY_S + item->least_s;
     return true;
 }
@@ -227,6 +302,13 @@ uint64_t calendar_count(const struct cron_item *item, int64_t from,
         from = LABEL_LEAST;
     if (until > LABEL_MOST + 1)
         until = LABEL_MOST + 1;
+    for (size_t i = 0; i < item->search_count; i++) {
+        const struct step *step = &item->search[i];
+        if (from < step->start * (int64_t)DAY_S)
+            from = step->start * (int64_t)DAY_S;
+        if (until > (step->end + INT64_C(1)) * DAY_S)
+            until = (step->end + INT64_C(1)) * DAY_S;
+    }
     if (from >= until)
         return 0;
     date = civil_of_day((int32_t)floor_div(from, DAY_S));

@@ -20,6 +20,8 @@ struct series {
 
 /* "Every other ...": counted from a date on the local calendar. */
 enum step_kind { STEP_DAY, STEP_WEEK, STEP_MONTH, STEPS };
+/* A period that long has no second day in the years of items. */
+enum { STEP_PERIOD_MOST = 4000000 };
 struct step {
     enum step_kind kind;
     int32_t start, end; /* days */
@@ -50,8 +52,10 @@ struct cron_item {
 
     struct series epoch; /* the only thing of an epoch item */
 
-    struct step steps[ITEM_STEPS_MOST];
+    struct step steps[ITEM_STEPS_MOST]; /* as they were given */
     size_t step_count;
+    struct step search[STEPS]; /* the same, those of one kind in one */
+    size_t search_count;
     struct day_range *except; /* sorted by first day, not adjacent */
     size_t except_count;
     uint32_t except_yearly[13]; /* bits of days, by month */

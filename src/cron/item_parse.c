@@ -446,6 +446,75 @@ static bool parse_members(struct draft *draft) {
     }
 }
 
+/* ---- steps --------------------------------------------------------------- */
+
+/* Solves x * a = 1 modulo m; a and m have no common divisor. */
+static int64_t inverse(int64_t a, int64_t m) {
+    int64_t x = 1, next_x = 0, rest = a % m, next = m;
+
+    while (next != 0) {
+        int64_t quotient = rest / next, kept = next;
+        next = rest - quotient * next;
+        rest = kept;
+        kept = next_x;
+        next_x = x - quotient * next_x;
+        x = kept;
+    }
+    return (x % m + m) % m;
+}
+
+static int64_t divisor_of(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* `ours`: the step of days that both are. If they have no day in common, it
+ * ends before it begins. */
+static void join_steps(struct step *ours, const struct step *other) {
+    int64_t divisor = divisor_of(ours->period, other->period);
+    int64_t apart = other->start - ours->start;
+    int64_t start = ours->start > other->start ? ours->start : other->start;
+    int64_t modulus = other->period / divisor;
+    int64_t period = ours->period * modulus, day;
+
+    if (other->end < ours->end)
+        ours->end = other->end;
+    if (apart % divisor != 0) {
+        ours->end = ours->start - 1;
+        return;
+    }
+    apart = (apart / divisor % modulus + modulus) % modulus;
+    day = ours->start +
+          ours->period *
+              (apart * inverse(ours->period / divisor, modulus) % modulus);
+    if (day < start)
+        day += (start - day + period - 1) / period * period;
+    ours->start = day > STEP_PERIOD_MOST ? STEP_PERIOD_MOST : (int32_t)day;
+    ours->period =
+        period > STEP_PERIOD_MOST ? STEP_PERIOD_MOST : (int32_t)period;
+}
+
+/* iter_day and iter_day_of_week are both steps of days. */
+static void fill_steps(struct cron_item *item) {
+    struct step *days = NULL;
+
+    for (size_t i = 0; i < item->step_count; i++) {
+        const struct step *step = &item->steps[i];
+        if (step->kind == STEP_DAY && days != NULL) {
+            join_steps(days, step);
+            continue;
+        }
+        item->search[item->search_count] = *step;
+        if (step->kind == STEP_DAY)
+            days = &item->search[item->search_count];
+        item->search_count++;
+    }
+}
+
 /* ---- together ------------------------------------------------------------ */
 
 static bool check_epoch(struct draft *draft) {
@@ -493,15 +562,17 @@ static uint32_t days_of_week(uint32_t weekdays, uint32_t weekday) {
 
 static uint32_t days_of_nths(const struct cron_item *item, uint32_t length,
                              uint32_t weekday) {
-    uint32_t days = 0;
+    uint64_t days = 0, week = 127;
 
-    for (uint32_t day = 1; day <= length; day++) {
-        uint32_t of_week = (weekday + day - 1) % 7, end = length - day;
-        bool well = (item->nths[(day - 1) / 7 + 1] >> of_week & 1) != 0 ||
-                    (item->nths_end[end / 7 + 1] >> of_week & 1) != 0;
-        days |= (uint32_t)well << day;
+    for (uint32_t n = 1; n <= 5; n++) {
+        uint32_t last = length + 7 - 7 * n; /* of the n-th week from the end */
+        if (item->nths[n] != 0)
+            days |= days_of_week(item->nths[n], weekday) & week << (7 * n - 6);
+        if (item->nths_end[n] != 0)
+            days |= days_of_week(item->nths_end[n], weekday) &
+                    (last >= 6 ? week << (last - 6) : week >> (6 - last));
     }
-    return days;
+    return (uint32_t)days;
 }
 
 /* Bits of the item's days in a month of that kind. */
@@ -552,6 +623,37 @@ static void fill_days(struct draft *draft) {
     item->leap_only = !in_common_year;
 }
 
+/* Two proofs that the steps and the rest of the item have no day in common,
+ * where a search would walk through all the years. */
+static bool has_no_day(const struct cron_item *item) {
+    const struct step *day = NULL, *week = NULL;
+
+    for (size_t i = 0; i < item->search_count; i++) {
+        if (item->search[i].kind == STEP_DAY)
+            day = &item->search[i];
+        if (item->search[i].kind == STEP_WEEK)
+            week = &item->search[i];
+    }
+    if (day == NULL || day->period == STEP_PERIOD_MOST)
+        return false;
+    if (week != NULL) {
+        int64_t divisor = divisor_of(day->period, INT64_C(7) * week->period);
+        int64_t apart = (day->start - week->start) % divisor;
+        /* The days of that week are the first seven. */
+        if ((apart + divisor) % divisor >= 7)
+            return true;
+    }
+    if (day->period % 7 != 0)
+        return false;
+    uint32_t weekday = weekday_of_day(day->start);
+    for (uint32_t length = 0; length < 4; length++)
+        for (uint32_t first = 0; first < 7; first++)
+            if ((item->days[length][first] &
+                 days_of_week(1u << weekday, first)) != 0)
+                return false;
+    return true;
+}
+
 /* A day that never comes is a mistake, reported at once. */
 static bool check_possible(struct draft *draft) {
     static const enum key suspects[] = {
@@ -560,7 +662,8 @@ static bool check_possible(struct draft *draft) {
     enum key suspect = KEY_MINUTE;
     int64_t label;
 
-    if (calendar_next(draft->item, LABEL_LEAST, &label))
+    if (!has_no_day(draft->item) &&
+        calendar_next(draft->item, LABEL_LEAST, &label))
         return true;
     for (size_t i = sizeof(suspects) / sizeof(*suspects); i-- > 0;)
         if (draft->places[suspects[i]] != 0)
@@ -592,6 +695,7 @@ static bool finish(struct draft *draft) {
                     __builtin_ctzll(item->seconds);
     item->has_steps = item->step_count > 0;
     item->has_except = draft->places[KEY_EXCEPT] != 0;
+    fill_steps(item);
     fill_days(draft);
     return check_possible(draft);
 }

@@ -2,6 +2,7 @@
 #include <pointsman/cron.h>
 
 #include "support/test.h"
+#include "cron/draw.h"
 
 #define LA "America/Los_Angeles"
 #define NOTHING INT64_MIN
@@ -259,6 +260,180 @@ static void the_count_is_the_number_of_instants(void **state) {
     cron_zone_unref(zone);
 }
 
+/* ---- steps and excepted days --------------------------------------------- */
+
+enum { DAYS_LEAST = -365, DAYS = 2933075 }; /* 1969-01-01 to 9999-12-31 */
+
+struct day {
+    int16_t year;
+    int8_t month, of_month;
+};
+
+static struct day *days_made(void) {
+    static const int8_t lengths[] = {31, 28, 31, 30, 31, 30,
+                                     31, 31, 30, 31, 30, 31};
+    struct day *days = malloc(DAYS * sizeof(*days));
+    struct day day = {1969, 1, 1};
+
+    assert_non_null(days);
+    for (int i = 0; i < DAYS; i++) {
+        bool leap =
+            (day.year % 4 == 0 && day.year % 100 != 0) || day.year % 400 == 0;
+        days[i] = day;
+        if (++day.of_month <= lengths[day.month - 1] + (day.month == 2 && leap))
+            continue;
+        day.of_month = 1;
+        if (++day.month == 13) {
+            day.month = 1;
+            day.year++;
+        }
+    }
+    return days;
+}
+
+/* A step of each kind; period 0: it is not given. */
+struct walk_step {
+    int start, end, period; /* days are counted from 1969-01-01 */
+};
+
+struct walked {
+    struct walk_step steps[4]; /* day, day of week, week, month */
+    int weekday;               /* 0 is Sunday; -1: any */
+    int except_from, except_to;
+};
+
+static bool walk_admits(const struct walked *walked, const struct day *days,
+                        int day) {
+    static const int units[] = {1, 7, 7, 0};
+
+    for (int i = 0; i < 4; i++) {
+        const struct walk_step *step = &walked->steps[i];
+        const struct day *from = &days[step->start], *at = &days[day];
+        int passed = day - step->start;
+        if (step->period == 0)
+            continue;
+        if (passed < 0 || day > step->end)
+            return false;
+        if (i == 1 && passed % 7 != 0)
+            return false;
+        passed = i == 3 ? (at->year - from->year) * 12 + at->month - from->month
+                        : passed / units[i];
+        if (passed % step->period != 0)
+            return false;
+    }
+    /* 1969-01-01 was a Wednesday. */
+    return (walked->weekday < 0 || (day + 3) % 7 == walked->weekday) &&
+           !(day >= walked->except_from && day <= walked->except_to);
+}
+
+static size_t add_date(char *text, size_t bytes, const char *key,
+                       const struct day *day) {
+    return (size_t)snprintf(text, bytes, "\"%s\":\"%04d-%02d-%02d\"", key,
+                            day->year, day->month, day->of_month);
+}
+
+static void draw_walked(struct draw *draw, const struct day *days,
+                        struct walked *ret, char *text, size_t bytes) {
+    static const char *const keys[] = {"iter_day", "iter_day_of_week",
+                                       "iter_week", "iter_month"};
+    size_t len = (size_t)snprintf(text, bytes, "{\"minute\":0,\"hour\":0");
+
+    *ret = (struct walked){.weekday = -1, .except_from = 1, .except_to = 0};
+    for (int i = 0; i < 4; i++) {
+        struct walk_step *step = &ret->steps[i];
+        if (!draw_percent(draw, 45))
+            continue;
+        step->start =
+            (int)draw_below(draw, draw_percent(draw, 20) ? DAYS - 1 : 40000);
+        step->period =
+            1 + (int)draw_below(draw, draw_percent(draw, 30) ? 10000 : 40);
+        step->end =
+            draw_percent(draw, 30)
+                ? step->start +
+                      (int)draw_below(draw, (uint64_t)(DAYS - step->start))
+                : DAYS;
+        len += (size_t)snprintf(text + len, bytes - len, ",\"%s\":{", keys[i]);
+        len += add_date(text + len, bytes - len, "start", &days[step->start]);
+        if (step->end < DAYS) {
+            text[len++] = ',';
+            len += add_date(text + len, bytes - len, "end", &days[step->end]);
+        }
+        len += (size_t)snprintf(text + len, bytes - len, ",\"period\":%d}",
+                                step->period);
+    }
+    if (draw_percent(draw, 30)) {
+        ret->weekday = (int)draw_below(draw, 7);
+        len += (size_t)snprintf(text + len, bytes - len, ",\"day_of_week\":%d",
+                                ret->weekday + 1);
+    }
+    if (draw_percent(draw, 30)) {
+        ret->except_from = (int)draw_below(draw, DAYS);
+        ret->except_to =
+            ret->except_from +
+            (int)draw_below(draw, (uint64_t)(DAYS - ret->except_from));
+        len += (size_t)snprintf(text + len, bytes - len, ",\"except\":{");
+        len +=
+            add_date(text + len, bytes - len, "start", &days[ret->except_from]);
+        text[len++] = ',';
+        len += add_date(text + len, bytes - len, "end", &days[ret->except_to]);
+        text[len++] = '}';
+    }
+    (void)snprintf(text + len, bytes - len,
+                   ",\"dst_fixes\":[\"skip\",\"repeat_use_both\"]}");
+}
+
+static int walk_next(const struct walked *walked, const struct day *days,
+                     int day) {
+    while (day < DAYS && !walk_admits(walked, days, day))
+        day++;
+    return day;
+}
+
+static void expect_walk(const struct walked *walked, const struct day *days,
+                        const struct cron_item *item, int from,
+                        const char *text) {
+    int day = walk_next(walked, days, from);
+    int64_t at;
+    enum cron_found found =
+        cron_next(item, NULL, (from + DAYS_LEAST) * INT64_C(86400), &at, NULL);
+
+    if (found != (day < DAYS ? CRON_FOUND : CRON_NONE) ||
+        (found == CRON_FOUND && at != (day + DAYS_LEAST) * INT64_C(86400)))
+        fail_msg("%s from day %d: %lld, not day %d", text, from,
+                 found == CRON_FOUND ? (long long)at / 86400 - DAYS_LEAST : -1,
+                 day);
+}
+
+/* A walk day by day over all the years; items that never fire are refused. */
+static void steps_agree_with_a_walk_of_days(void **state) {
+    enum { CASES = 400, STARTS = 6 };
+    struct day *days = days_made();
+    struct draw draw;
+    size_t refused = 0;
+    (void)state;
+
+    draw_init(&draw, 2812);
+    for (int i = 0; i < CASES; i++) {
+        char text[1000];
+        struct cron_item *item;
+        struct walked walked;
+        draw_walked(&draw, days, &walked, text, sizeof(text));
+        if (!cron_item_parse(text, strlen(text), &item, NULL)) {
+            if (walk_next(&walked, days, 0) != DAYS)
+                fail_msg("refused: %s", text);
+            refused++;
+            continue;
+        }
+        expect_walk(&walked, days, item, 0, text);
+        for (int k = 0; k < STARTS; k++)
+            expect_walk(&walked, days, item, (int)draw_below(&draw, DAYS),
+                        text);
+        cron_item_unref(item);
+    }
+    assert_true(refused > 10 && refused < CASES / 2);
+    free(days);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epoch_items_need_no_zone),
@@ -277,6 +452,7 @@ int main(void) {
             weekdays_apply_to_the_skipped_time_not_to_the_second_before),
         cmocka_unit_test(a_jump_may_be_half_an_hour),
         cmocka_unit_test(the_count_is_the_number_of_instants),
+        cmocka_unit_test(steps_agree_with_a_walk_of_days),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
