@@ -34,6 +34,14 @@ extern "C" {
 #define CRON_API
 #endif
 
+/* ---- version ------------------------------------------------------------- */
+
+/* Of this header, as text and as a number: 1.2.3 is 10203. */
+#define CRON_VERSION "0.1.0"
+#define CRON_VERSION_NUMBER 100
+/* The number of the library that the program runs with. */
+CRON_API int cron_version(void);
+
 /* ---- errors -------------------------------------------------------------- */
 
 enum cron_err_kind {
@@ -42,7 +50,8 @@ enum cron_err_kind {
     CRON_ERR_ITEM,   /* valid JSON, but not an item */
     CRON_ERR_ZONE,   /* unknown or invalid zone */
     CRON_ERR_RANGE,  /* an instant outside the supported range */
-    CRON_ERR_SYSTEM  /* out of memory, or a file cannot be read */
+    CRON_ERR_SYSTEM, /* out of memory, or a file cannot be read */
+    CRON_ERR_OPTION  /* a struct of options of another version */
 };
 
 enum { CRON_ERR_BYTES = 512 };
@@ -54,6 +63,13 @@ struct cron_err {
                                   the position */
     char text[CRON_ERR_BYTES]; /* "line 1, column 12: " if there is a position,
                                   and one sentence */
+};
+
+/* The result of a search. */
+enum cron_found {
+    CRON_FAILED = -1,
+    CRON_NONE = 0, /* there is no such instant */
+    CRON_FOUND = 1
 };
 
 /* ---- zones --------------------------------------------------------------- */
@@ -84,12 +100,19 @@ CRON_API void cron_zone_unref(struct cron_zone *zone);
 CRON_API const char *cron_zone_name(const struct cron_zone *zone);
 /* True if it came from a POSIX TZ string or an offset instead of a file. */
 CRON_API bool cron_zone_is_rule(const struct cron_zone *zone);
-/* The offset at an instant, in seconds east of UTC. */
+/* Instants beyond are too far for a zone: some 36,000 million years. */
+#define CRON_ZONE_MOST (INT64_C(1) << 60)
+
+/* The offset at an instant, in seconds east of UTC; beyond CRON_ZONE_MOST, in
+ * either direction, that at CRON_ZONE_MOST. */
 CRON_API int32_t cron_zone_offset_s(const struct cron_zone *zone, int64_t at);
-/* Finds the next change of the offset after `at`. False: there is none. */
-CRON_API bool cron_zone_change(const struct cron_zone *zone, int64_t at,
-                               int64_t *ret_at, int32_t *ret_before_s,
-                               int32_t *ret_after_s);
+/* Finds the next change of the offset after `at`, in whatever year.
+ * CRON_FAILED: `at` is beyond CRON_ZONE_MOST (CRON_ERR_RANGE). */
+CRON_API enum cron_found cron_zone_change(const struct cron_zone *zone,
+                                          int64_t at, int64_t *ret_at,
+                                          int32_t *ret_before_s,
+                                          int32_t *ret_after_s,
+                                          struct cron_err *err);
 
 /* A cache of zones by name. Each zone is read once, and again when its file has
  * changed. Several threads may use the cache at the same time. */
@@ -125,18 +148,18 @@ CRON_API void cron_item_unref(struct cron_item *item);
 CRON_API bool cron_item_is_timezone_dependent(const struct cron_item *item);
 /* The value of "max_shift_seconds_for_unskip_and_do_not_repeat", or -1. */
 CRON_API int64_t cron_item_max_shift_s(const struct cron_item *item);
+/* Writes the item as JSON in a fixed form: the same keys in the same order
+ * whatever the text that it was parsed from looked like. Parsing the result
+ * gives an equal item. Like snprintf: writes at most `bytes`, and returns the
+ * full length. */
+CRON_API size_t cron_item_format(const struct cron_item *item, char *buffer,
+                                 size_t bytes);
 /* Describes the item in words. Like snprintf: writes at most `bytes`, and
  * returns the full length. */
 CRON_API size_t cron_item_explain(const struct cron_item *item, char *buffer,
                                   size_t bytes);
 
 /* ---- searches ------------------------------------------------------------ */
-
-enum cron_found {
-    CRON_FAILED = -1,
-    CRON_NONE = 0, /* there is no such instant */
-    CRON_FOUND = 1
-};
 
 /* For calendar items, searches accept instants of the years 0 to 10000 (others:
  * CRON_ERR_RANGE), and the items fire in the years 1969 to 9999. Epoch items
@@ -155,11 +178,13 @@ CRON_API enum cron_found cron_prev(const struct cron_item *item,
 /* True if the item fires at exactly `at`. */
 CRON_API bool cron_matches(const struct cron_item *item,
                            const struct cron_zone *zone, int64_t at);
-/* Finds up to `most` instants at or after `from`, in order; returns their
- * number. */
-CRON_API size_t cron_next_n(const struct cron_item *item,
-                            const struct cron_zone *zone, int64_t from,
-                            int64_t *ret_at, size_t most);
+/* Finds up to `most` instants at or after `from`, in order; *ret_count is their
+ * number. CRON_NONE: there is none (or `most` is 0); CRON_FAILED as from
+ * cron_next(). */
+CRON_API enum cron_found cron_next_n(const struct cron_item *item,
+                                     const struct cron_zone *zone, int64_t from,
+                                     int64_t *ret_at, size_t most,
+                                     size_t *ret_count, struct cron_err *err);
 /* Counts the instants in [from, until). The periods between two clock changes
  * are computed, not walked. */
 CRON_API bool cron_count(const struct cron_item *item,
@@ -246,7 +271,12 @@ CRON_API uint32_t cron_random_delay(const char *name, uint64_t seed, int64_t at,
  * All functions may be called by any thread at any time. */
 struct cron_watch;
 
+/* Structs of options begin with their size, so that a program and a library of
+ * different versions understand each other: options that the program does not
+ * know have their defaults. Options that the library does not know are refused
+ * unless they are 0. */
 struct cron_watch_options {
+    size_t size; /* sizeof(struct cron_watch_options) */
     /* The longest normal interval between ticks (0: 60). An event that is late
      * by at most this much is on time. */
     int64_t poll_s;
@@ -257,21 +287,33 @@ struct cron_watch_options {
     const char *boot_id;
 };
 
+/* `options` NULL: the defaults. NULL: an error; CRON_ERR_SYSTEM, or
+ * CRON_ERR_OPTION if the size is wrong. */
 CRON_API struct cron_watch *
-cron_watch_new(const struct cron_watch_options *options);
+cron_watch_new(const struct cron_watch_options *options, struct cron_err *err);
 CRON_API void cron_watch_free(struct cron_watch *watch);
 /* The item must have a max_shift; the watch adds a reference of its own. Names
  * must be unique. An item added later starts at the last tick. */
 CRON_API bool cron_watch_add(struct cron_watch *watch, const char *name,
                              struct cron_item *item, void *data,
                              struct cron_err *err);
-/* Removes an item. A thread of the watch returns no more events of it. The name
- * in an event that cron_watch_tick() or cron_thread_take() returned earlier is
- * freed. False: there is no item of that name. */
+/* The same for an item that follows a zone of its own instead of that of the
+ * watch. NULL is UTC. */
+CRON_API bool cron_watch_add_in(struct cron_watch *watch, const char *name,
+                                struct cron_item *item, struct cron_zone *zone,
+                                void *data, struct cron_err *err);
+/* Removes an item: once this has returned, no tick and no take that is called
+ * returns an event of it. An event that another thread took before is its own,
+ * and so is the name in it; what `data` points to must live until that thread
+ * is done with it. False: there is no item of that name. */
 CRON_API bool cron_watch_remove(struct cron_watch *watch, const char *name);
 /* Takes effect at the next tick. NULL is UTC, the initial zone. */
 CRON_API void cron_watch_set_zone(struct cron_watch *watch,
                                   struct cron_zone *zone);
+/* The same for an item with a zone of its own. False: there is no item of that
+ * name, or it follows the zone of the watch. */
+CRON_API bool cron_watch_set_zone_of(struct cron_watch *watch, const char *name,
+                                     struct cron_zone *zone);
 
 enum cron_event_kind {
     CRON_ON_TIME,
@@ -281,13 +323,15 @@ enum cron_event_kind {
     CRON_SUPPRESSED_REPEAT /* returned before: must not be fired */
 };
 
+enum { CRON_NAME_BYTES = 256 };
+
 struct cron_event {
     enum cron_event_kind kind;
-    const char *name; /* of the item; valid until it is removed */
+    char name[CRON_NAME_BYTES]; /* of the item */
     void *data;
     int64_t at;      /* when it was due */
     int64_t until;   /* CRON_SKIPPED: the last of them; else `at` */
-    int64_t label;   /* local time at `at`, as seconds */
+    int64_t label;   /* local time of its zone at `at`, as seconds */
     int64_t shift_s; /* from `at` to the tick */
 };
 
@@ -295,8 +339,8 @@ struct cron_event {
 struct cron_tick {
     int64_t passed_s;         /* real time */
     int64_t clock_shift_s;    /* how far the system clock was set */
-    int64_t zone_shift_s;     /* how far the zone moved the local time, as of
-                                 the previous tick */
+    int64_t zone_shift_s;     /* how far the zone of the watch moved the local
+                                 time, as of the previous tick */
     int64_t rule_shift_s;     /* ... as of this tick; includes changed rules */
     bool monotonic_went_back; /* a broken clock; treated as stopped */
     bool more; /* more events are due: call again before time passes */
@@ -331,11 +375,13 @@ struct cron_clocks {
 };
 
 struct cron_thread_options {
+    size_t size;                      /* sizeof(struct cron_thread_options) */
     const struct cron_clocks *clocks; /* NULL: those of Linux, where
                                          suspension counts as passed time */
     size_t queue_most;                /* 0: 1024 */
-    struct cron_zones *zones;         /* NULL: the caller sets the zone */
-    const char *zone_name;            /* else kept up to date from zones */
+    struct cron_zones *zones;         /* NULL: the caller sets the zones */
+    const char *zone_name;            /* else kept up to date from zones, as are
+                                         the zones of items that have a name */
 };
 
 struct cron_thread;
@@ -352,6 +398,10 @@ cron_thread_start(struct cron_watch *watch,
  * or the thread was stopped. */
 CRON_API bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
                                struct cron_event *ret_event);
+/* A descriptor that is readable as long as an event waits to be taken, for
+ * poll() and its like; take with a timeout of 0. It belongs to the thread: do
+ * not read or close it. */
+CRON_API int cron_thread_fd(const struct cron_thread *thread);
 /* Stops the thread and drops queued events. NULL is allowed. */
 CRON_API void cron_thread_stop(struct cron_thread *thread);
 

@@ -144,7 +144,8 @@ static void check_changes(struct check *check) {
     int64_t at = check->from, end = check->from + LOOK_YEARS * YEAR_S;
     int32_t before, after;
 
-    while (cron_zone_change(check->zone, at, &at, &before, &after) &&
+    while (cron_zone_change(check->zone, at, &at, &before, &after, NULL) ==
+               CRON_FOUND &&
            at < end) {
         if (after > before)
             check_jump(check, at, before, after);

@@ -120,7 +120,8 @@ static void show_text(const struct world *world,
 /* Two patterns of one crontab line that fire at the same time fire once. */
 static void show(struct world *world, const struct cron_event *event) {
     if (event->kind != CRON_SKIPPED && event->at == world->last.at &&
-        event->kind == world->last.kind && event->name != world->last.name)
+        event->kind == world->last.kind &&
+        strcmp(event->name, world->last.name) != 0)
         return;
     world->last = *event;
     if (call_has(world->call, "json"))
@@ -162,13 +163,14 @@ static void tick(struct world *world) {
 static bool open_watch(struct world *world, struct err *err) {
     static const char *const names[2] = {"first", "second"};
     char boot_id[16];
-    struct cron_watch_options options = {.poll_s = world->poll_s,
+    struct cron_watch_options options = {.size = sizeof(options),
+                                         .poll_s = world->poll_s,
                                          .all = call_has(world->call, "all"),
                                          .boot_id = boot_id};
     struct cron_err cron_err;
 
     snprintf(boot_id, sizeof(boot_id), "%u", world->boot);
-    world->watch = cron_watch_new(&options);
+    world->watch = cron_watch_new(&options, NULL);
     if (world->watch == NULL)
         return err_set(err, ERR_CANNOT, "out of memory");
     cron_watch_set_zone(world->watch, world->zone);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD_MOST = 10000 };
-
 static bool digits(const char *text, size_t count, uint32_t *ret_value) {
     *ret_value = 0;
     for (size_t i = 0; i < count; i++) {
@@ -97,10 +95,10 @@ static bool read_period(struct reader *reader, int32_t *ret_period) {
                         reader_kind_name(kind));
     if (!reader_integer(reader, "period", &value))
         return false;
-    if (value < 1 || value > PERIOD_MOST)
+    if (value < 1 || value > STEP_GIVEN_MOST)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
                         "this period must be from 1 to %d, not %" PRId64,
-                        PERIOD_MOST, value);
+                        STEP_GIVEN_MOST, value);
     *ret_period = (int32_t)value;
     return true;
 }

@@ -20,8 +20,11 @@ struct series {
 
 /* "Every other ...": counted from a date on the local calendar. */
 enum step_kind { STEP_DAY, STEP_WEEK, STEP_MONTH, STEPS };
-/* A period that long has no second day in the years of items. */
-enum { STEP_PERIOD_MOST = 4000000 };
+enum {
+    STEP_GIVEN_MOST = 10000, /* longest period that can be given */
+    /* A period that long has no second day in the years of items. */
+    STEP_PERIOD_MOST = 4000000
+};
 struct step {
     enum step_kind kind;
     int32_t start, end; /* days */

@@ -219,13 +219,16 @@ bool cron_matches(const struct cron_item *item, const struct cron_zone *zone,
     return cron_next(item, zone, at, &found, NULL) == CRON_FOUND && found == at;
 }
 
-size_t cron_next_n(const struct cron_item *item, const struct cron_zone *zone,
-                   int64_t from, int64_t *ret_at, size_t most) {
+enum cron_found cron_next_n(const struct cron_item *item,
+                            const struct cron_zone *zone, int64_t from,
+                            int64_t *ret_at, size_t most, size_t *ret_count,
+                            struct cron_err *err) {
     struct stretch stretch;
     size_t count = 0;
 
-    if (!check(item, from, NULL))
-        return 0;
+    *ret_count = 0;
+    if (!check(item, from, err))
+        return CRON_FAILED;
     zone = zone_or_utc(zone);
     stretch = zone_stretch(zone, from);
     while (count < most &&
@@ -236,7 +239,8 @@ size_t cron_next_n(const struct cron_item *item, const struct cron_zone *zone,
         if (from < stretch.start || from >= stretch.end)
             stretch = zone_stretch(zone, from);
     }
-    return count;
+    *ret_count = count;
+    return count > 0 ? CRON_FOUND : CRON_NONE;
 }
 
 /* Searches backwards: next() is a staircase, so the last step at or before

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cron/clock.h"
+#include "cron/options.h"
 #include "cron/watch.h"
 
 enum { QUEUE_MOST = 1024, PIECE = 64 };
@@ -32,9 +33,27 @@ struct cron_thread {
     bool stopping;
 
     int timer_fd, wake_fd;
+    int event_fd;  /* readable while there are events; with the lock */
+    bool followed; /* the zones of items were looked up */
 };
 
 /* ---- the queue ----------------------------------------------------------- */
+
+/* Neither the count matters nor that the clock was set (ECANCELED). */
+static void drain(int fd) {
+    uint64_t count;
+    ssize_t got = read(fd, &count, sizeof(count));
+
+    (void)got;
+}
+
+/* The write fails only if the counter is full, and then it is readable. */
+static void raise_fd(int fd) {
+    uint64_t one = 1;
+    ssize_t put = write(fd, &one, sizeof(one));
+
+    (void)put;
+}
 
 /* Events are queued with the lock of the watch, which is taken first: an
  * item that is being removed then has no event on the way. */
@@ -44,8 +63,10 @@ static void put_events(struct cron_thread *thread,
     for (size_t i = 0; i < count; i++)
         thread->queue[(thread->first + thread->count++) % thread->most] =
             events[i];
-    if (count > 0)
+    if (count > 0) {
         pthread_cond_broadcast(&thread->filled);
+        raise_fd(thread->event_fd);
+    }
     pthread_mutex_unlock(&thread->lock);
 }
 
@@ -57,12 +78,14 @@ static void forget(void *ctx, const char *name) {
 
     pthread_mutex_lock(&thread->lock);
     for (size_t i = 0; i < thread->count; i++) {
-        struct cron_event event =
-            thread->queue[(thread->first + i) % thread->most];
-        if (event.name != name)
-            thread->queue[(thread->first + kept++) % thread->most] = event;
+        struct cron_event *event =
+            &thread->queue[(thread->first + i) % thread->most];
+        if (strcmp(event->name, name) != 0)
+            thread->queue[(thread->first + kept++) % thread->most] = *event;
     }
     thread->count = kept;
+    if (kept == 0)
+        drain(thread->event_fd);
     pthread_cond_signal(&thread->emptied);
     pthread_mutex_unlock(&thread->lock);
 }
@@ -108,6 +131,8 @@ bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
         *ret_event = thread->queue[thread->first];
         thread->first = (thread->first + 1) % thread->most;
         thread->count--;
+        if (thread->count == 0)
+            drain(thread->event_fd);
         pthread_cond_signal(&thread->emptied);
     }
     pthread_mutex_unlock(&thread->lock);
@@ -116,12 +141,14 @@ bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
 
 /* ---- the thread ---------------------------------------------------------- */
 
-static void follow_zone(struct cron_thread *thread, int64_t monotonic_s) {
+static void follow_zones(struct cron_thread *thread, int64_t monotonic_s) {
     struct cron_zone *zone;
 
     if (thread->zones == NULL)
         return;
-    (void)cron_zones_refresh(thread->zones, monotonic_s);
+    if (cron_zones_refresh(thread->zones, monotonic_s) > 0 || !thread->followed)
+        watch_follow(thread->watch, thread->zones);
+    thread->followed = true;
     if (!cron_zones_find(thread->zones, thread->zone_name, &zone, NULL))
         return;
     cron_watch_set_zone(thread->watch, zone);
@@ -134,7 +161,7 @@ static bool tick(struct cron_thread *thread) {
     int64_t monotonic_s = thread->clocks.monotonic_s(thread->clocks.ctx);
     int64_t system_s = thread->clocks.system_s(thread->clocks.ctx);
 
-    follow_zone(thread, monotonic_s);
+    follow_zones(thread, monotonic_s);
     while (outcome.more) {
         size_t room = wait_for_room(thread);
         if (room == 0)
@@ -146,14 +173,6 @@ static bool tick(struct cron_thread *thread) {
         pthread_mutex_unlock(&thread->watch->lock);
     }
     return true;
-}
-
-/* Neither the count matters nor that the clock was set (ECANCELED). */
-static void drain(int fd) {
-    uint64_t count;
-    ssize_t got = read(fd, &count, sizeof(count));
-
-    (void)got;
 }
 
 /* Sleeps until the next event by the system's clock, a change of that clock,
@@ -180,12 +199,8 @@ static void sleep_until_due(struct cron_thread *thread) {
 
 static void wake(void *ctx) {
     const struct cron_thread *thread = ctx;
-    uint64_t one = 1;
-    /* The write fails only if the pipe is full, and then the thread wakes
-     * anyway. */
-    ssize_t put = write(thread->wake_fd, &one, sizeof(one));
 
-    (void)put;
+    raise_fd(thread->wake_fd);
 }
 
 static void *run(void *arg) {
@@ -203,6 +218,8 @@ static void thread_free(struct cron_thread *thread) {
         close(thread->timer_fd);
     if (thread->wake_fd >= 0)
         close(thread->wake_fd);
+    if (thread->event_fd >= 0)
+        close(thread->event_fd);
     pthread_cond_destroy(&thread->filled);
     pthread_cond_destroy(&thread->emptied);
     pthread_mutex_destroy(&thread->lock);
@@ -215,44 +232,47 @@ static bool prepare(struct cron_thread *thread,
                     const struct cron_thread_options *options) {
     pthread_condattr_t monotonic;
 
-    thread->timer_fd = thread->wake_fd = -1;
+    thread->timer_fd = thread->wake_fd = thread->event_fd = -1;
     pthread_mutex_init(&thread->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&thread->filled, &monotonic);
     pthread_cond_init(&thread->emptied, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    thread->clocks = options != NULL && options->clocks != NULL
-                         ? *options->clocks
-                         : clocks_of_linux;
-    thread->most = options != NULL && options->queue_most > 0
-                       ? options->queue_most
-                       : QUEUE_MOST;
-    thread->zones = options == NULL ? NULL : options->zones;
-    thread->zone_name = strdup(options == NULL || options->zone_name == NULL
-                                   ? ""
-                                   : options->zone_name);
+    thread->clocks =
+        options->clocks != NULL ? *options->clocks : clocks_of_linux;
+    thread->most = options->queue_most > 0 ? options->queue_most : QUEUE_MOST;
+    thread->zones = options->zones;
+    thread->zone_name =
+        strdup(options->zone_name == NULL ? "" : options->zone_name);
     thread->queue = calloc(thread->most, sizeof(*thread->queue));
     thread->timer_fd =
         timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return thread->zone_name != NULL && thread->queue != NULL &&
-           thread->timer_fd >= 0 && thread->wake_fd >= 0;
+           thread->timer_fd >= 0 && thread->wake_fd >= 0 &&
+           thread->event_fd >= 0;
 }
 
 struct cron_thread *cron_thread_start(struct cron_watch *watch,
                                       const struct cron_thread_options *options,
                                       struct cron_err *err) {
-    struct cron_thread *thread = calloc(1, sizeof(*thread));
+    struct cron_thread_options ours = {.size = sizeof(ours)};
+    struct cron_thread *thread;
     int status;
 
+    if (options != NULL &&
+        !options_take(&ours, sizeof(ours), options, options->size, err))
+        return NULL;
+    thread = calloc(1, sizeof(*thread));
     if (thread == NULL) {
         fault_memory(err);
         return NULL;
     }
     thread->watch = watch;
     errno = ENOMEM;
-    status = prepare(thread, options) ? 0 : errno;
+    status = prepare(thread, &ours) ? 0 : errno;
     if (status == 0) {
         watch_attach(watch, wake, forget, thread);
         status = pthread_create(&thread->thread, NULL, run, thread);
@@ -266,6 +286,10 @@ struct cron_thread *cron_thread_start(struct cron_watch *watch,
         return NULL;
     }
     return thread;
+}
+
+int cron_thread_fd(const struct cron_thread *thread) {
+    return thread->event_fd;
 }
 
 void cron_thread_stop(struct cron_thread *thread) {

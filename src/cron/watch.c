@@ -5,24 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cron/options.h"
 #include "cron/reader.h"
 
 enum { POLL_S = 60, SLOTS_LEAST = 64 };
 
-struct cron_watch *cron_watch_new(const struct cron_watch_options *options) {
-    struct cron_watch *watch = calloc(1, sizeof(*watch));
+struct cron_watch *cron_watch_new(const struct cron_watch_options *options,
+                                  struct cron_err *err) {
+    struct cron_watch_options ours = {.size = sizeof(ours)};
+    struct cron_watch *watch;
 
-    if (watch == NULL)
+    if (options != NULL &&
+        !options_take(&ours, sizeof(ours), options, options->size, err))
         return NULL;
-    watch->names = calloc(SLOTS_LEAST, sizeof(struct watched *));
-    if (watch->names == NULL) {
+    watch = calloc(1, sizeof(*watch));
+    if (watch != NULL)
+        watch->names = calloc(SLOTS_LEAST, sizeof(struct watched *));
+    if (watch == NULL || watch->names == NULL) {
         free(watch);
+        fault_memory(err);
         return NULL;
     }
     watch->name_slots = SLOTS_LEAST;
     watch->secret = name_secret_draw();
-    if (options != NULL)
-        watch->options = *options;
+    watch->options = ours;
     if (watch->options.poll_s <= 0)
         watch->options.poll_s = POLL_S;
     if (watch->options.boot_id != NULL)
@@ -34,6 +40,8 @@ struct cron_watch *cron_watch_new(const struct cron_watch_options *options) {
 
 static void watched_free(struct watched *watched) {
     cron_item_unref(watched->item);
+    cron_zone_unref(watched->zone);
+    cron_zone_unref(watched->new_zone);
     free(watched);
 }
 
@@ -54,11 +62,18 @@ const struct cron_zone *watch_zone(const struct cron_watch *watch) {
     return watch->zone == NULL ? &zone_utc : watch->zone;
 }
 
+const struct cron_zone *watch_zone_of(const struct cron_watch *watch,
+                                      const struct watched *watched) {
+    if (!watched->own_zone)
+        return watch_zone(watch);
+    return watched->zone == NULL ? &zone_utc : watched->zone;
+}
+
 int64_t watch_search(const struct cron_watch *watch,
                      const struct watched *watched, int64_t from) {
     int64_t at;
 
-    if (cron_next(watched->item, watch_zone(watch),
+    if (cron_next(watched->item, watch_zone_of(watch, watched),
                   from < CRON_OLDEST ? CRON_OLDEST : from, &at,
                   NULL) != CRON_FOUND)
         return AT_NEVER;
@@ -181,7 +196,7 @@ static bool make_room(struct cron_watch *watch) {
 static bool is_name(const char *name) {
     const char *end = name + strlen(name);
 
-    if (name == end || end - name > 255)
+    if (name == end || end - name >= CRON_NAME_BYTES)
         return false;
     while (name < end) {
         size_t bytes = utf8_character(name, end);
@@ -192,8 +207,10 @@ static bool is_name(const char *name) {
     return true;
 }
 
+/* `own_zone`: it follows `zone`, and not that of the watch. */
 static bool add(struct cron_watch *watch, const char *name,
-                struct cron_item *item, void *data, struct cron_err *err) {
+                struct cron_item *item, bool own_zone, struct cron_zone *zone,
+                void *data, struct cron_err *err) {
     size_t bytes = strlen(name) + 1;
     struct watched *watched;
 
@@ -208,8 +225,12 @@ static bool add(struct cron_watch *watch, const char *name,
     if (watched == NULL)
         return fault_memory(err);
     memcpy(watched->name, name, bytes);
+    watched->name_bytes = bytes;
     watched->item = cron_item_ref(item);
     watched->data = data;
+    watched->own_zone = own_zone;
+    watched->zone = cron_zone_ref(zone);
+    watch->own_zones += own_zone;
     watched->order = watch->orders++;
     watched->high = watch->busy ? watch->tick.system_s : watch->system_s;
     watched->next = watch->begun && !watch->restored
@@ -226,8 +247,10 @@ static bool add(struct cron_watch *watch, const char *name,
     return true;
 }
 
-bool cron_watch_add(struct cron_watch *watch, const char *name,
-                    struct cron_item *item, void *data, struct cron_err *err) {
+static bool add_locked(struct cron_watch *watch, const char *name,
+                       struct cron_item *item, bool own_zone,
+                       struct cron_zone *zone, void *data,
+                       struct cron_err *err) {
     bool ok;
 
     if (item->max_shift_s < 0)
@@ -238,15 +261,27 @@ bool cron_watch_add(struct cron_watch *watch, const char *name,
                          "seconds, for the item to make up for it",
                          name);
     pthread_mutex_lock(&watch->lock);
-    ok = add(watch, name, item, data, err);
+    ok = add(watch, name, item, own_zone, zone, data, err);
     pthread_mutex_unlock(&watch->lock);
     return ok;
+}
+
+bool cron_watch_add(struct cron_watch *watch, const char *name,
+                    struct cron_item *item, void *data, struct cron_err *err) {
+    return add_locked(watch, name, item, false, NULL, data, err);
+}
+
+bool cron_watch_add_in(struct cron_watch *watch, const char *name,
+                       struct cron_item *item, struct cron_zone *zone,
+                       void *data, struct cron_err *err) {
+    return add_locked(watch, name, item, true, zone, data, err);
 }
 
 static void take_out(struct cron_watch *watch, struct watched **slot) {
     struct watched *watched = *slot, *last = watch->heap[--watch->count];
 
     *slot = watched->chain;
+    watch->own_zones -= watched->own_zone;
     if (last != watched) {
         put(watch, watched->place, last);
         watch_sift(watch, last);
@@ -280,6 +315,46 @@ void cron_watch_set_zone(struct cron_watch *watch, struct cron_zone *zone) {
         wake(watch);
     pthread_mutex_unlock(&watch->lock);
     cron_zone_unref(old);
+}
+
+/* The watch is locked. */
+static void give_zone(struct cron_watch *watch, struct watched *watched,
+                      struct cron_zone *zone) {
+    cron_zone_unref(watched->new_zone);
+    watched->new_zone = cron_zone_ref(zone);
+    watched->zone_is_new = watch->item_zone_is_new = true;
+    if (zone != watched->zone)
+        wake(watch);
+}
+
+bool cron_watch_set_zone_of(struct cron_watch *watch, const char *name,
+                            struct cron_zone *zone) {
+    struct watched *watched;
+
+    pthread_mutex_lock(&watch->lock);
+    watched = watch_find(watch, name);
+    if (watched != NULL && !watched->own_zone)
+        watched = NULL;
+    if (watched != NULL)
+        give_zone(watch, watched, zone);
+    pthread_mutex_unlock(&watch->lock);
+    return watched != NULL;
+}
+
+void watch_follow(struct cron_watch *watch, struct cron_zones *zones) {
+    pthread_mutex_lock(&watch->lock);
+    for (size_t i = 0; watch->own_zones > 0 && i < watch->count; i++) {
+        struct watched *watched = watch->heap[i];
+        struct cron_zone *zone;
+        if (!watched->own_zone || watched->zone == NULL ||
+            cron_zone_name(watched->zone)[0] == '\0' ||
+            !cron_zones_find(zones, cron_zone_name(watched->zone), &zone, NULL))
+            continue;
+        if (zone != watched->zone)
+            give_zone(watch, watched, zone);
+        cron_zone_unref(zone);
+    }
+    pthread_mutex_unlock(&watch->lock);
 }
 
 bool cron_watch_next(struct cron_watch *watch, int64_t *ret_at) {

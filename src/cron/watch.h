@@ -28,10 +28,19 @@ struct watched {
     void *data;
     int64_t next; /* the next event is not before this time; AT_NEVER: none */
     int64_t high;
-    bool behind;    /* restored: `high` may lie before the watch's system_s */
-    bool fresh;     /* nothing was restored: begins at the next tick */
-    uint64_t order; /* the order in which the items were added */
-    size_t place;   /* in the heap */
+    bool behind;   /* restored: `high` may lie before the watch's system_s */
+    bool fresh;    /* nothing was restored: begins at the next tick */
+    bool own_zone; /* it does not follow the zone of the watch: */
+    bool zone_is_new, is_shifted, has_offset;
+    int32_t offset_s;       /* restored: of its zone at the watch's system_s */
+    struct cron_zone *zone; /* NULL: UTC */
+    struct cron_zone *new_zone; /* for the next tick, if zone_is_new */
+    /* If is_shifted, in the tick that is being handed out: by how much its zone
+     * moved the local time, and up to where it moved over its labels. */
+    int64_t shift_s, lost_until;
+    uint64_t order;    /* the order in which the items were added */
+    size_t place;      /* in the heap */
+    size_t name_bytes; /* with the NUL */
     char name[];
 };
 
@@ -63,7 +72,10 @@ struct cron_watch {
     struct cron_zone *zone;     /* of the last tick; NULL: UTC, or unknown */
     struct cron_zone *new_zone; /* for the next one */
     bool zone_is_new;
-    bool busy; /* a tick is being handed out */
+    size_t own_zones;         /* items with a zone of their own */
+    bool item_zone_is_new;    /* one of them has a new zone, */
+    bool item_zone_was_moved; /* or is_shifted */
+    bool busy;                /* a tick is being handed out */
 
     /* Called, with the lock, when something may be due sooner than the last
      * answer of cron_watch_next(). NULL: no thread sleeps on it. */
@@ -76,8 +88,12 @@ struct cron_watch {
     struct tick tick;
 };
 
-/* The watch's zone for searches, never NULL. */
+/* The zone of the watch, and that of an item, for searches; never NULL. */
 const struct cron_zone *watch_zone(const struct cron_watch *watch);
+const struct cron_zone *watch_zone_of(const struct cron_watch *watch,
+                                      const struct watched *watched);
+/* Looks up the zones of items that have one with a name. */
+void watch_follow(struct cron_watch *watch, struct cron_zones *zones);
 /* The first event of the item at or after `from`, else AT_NEVER. */
 int64_t watch_search(const struct cron_watch *watch,
                      const struct watched *watched, int64_t from);

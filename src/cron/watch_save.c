@@ -2,10 +2,11 @@
  *
  *     {"version": 1, "boot": "...", "system": S0, "monotonic": M0,
  *      "offset": seconds east of UTC at S0,
- *      "items": {"name": {"item": "fingerprint", "high": instant}, ...}}
+ *      "items": {"name": {"item": "fingerprint", "high": instant,
+ *                         "offset": of its own zone at S0}, ...}}
  *
  * "high" stands only where an item has dealt with more, or with less, than all
- * up to "system". */
+ * up to "system", and "offset" only where an item has a zone of its own. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static void add_string(struct words *words, const char *string) {
     words_add(words, "\"");
 }
 
-static void add_watched(struct words *words, const struct watched *watched,
-                        int64_t system_s) {
+static void add_watched(struct words *words, const struct cron_watch *watch,
+                        const struct watched *watched, int64_t system_s) {
     add_string(words, watched->name);
     words_add(words, ": {\"item\": \"%016" PRIx64 "\"",
               watched->item->fingerprint);
@@ -37,6 +38,10 @@ static void add_watched(struct words *words, const struct watched *watched,
         words_add(words, ", \"high\": %" PRId64, watched->next - 1);
     else if (watched->high > system_s)
         words_add(words, ", \"high\": %" PRId64, watched->high);
+    if (watched->own_zone)
+        words_add(
+            words, ", \"offset\": %d",
+            (int)cron_zone_offset_s(watch_zone_of(watch, watched), system_s));
     words_add(words, "}");
 }
 
@@ -53,7 +58,7 @@ static void add_state(struct words *words, const struct cron_watch *watch) {
               (int)cron_zone_offset_s(watch_zone(watch), system_s));
     for (size_t i = 0; i < watch->count; i++) {
         words_add(words, i == 0 ? "" : ", ");
-        add_watched(words, watch->heap[i], system_s);
+        add_watched(words, watch, watch->heap[i], system_s);
     }
     words_add(words, "}}");
 }
@@ -115,8 +120,9 @@ static bool read_item(struct cron_watch *watch, struct reader *reader,
     struct watched *watched =
         watch == NULL ? NULL : watch_find(watch, reader->string);
     bool first = true, more, has_high = false, has_item = false;
+    bool has_offset = false;
     uint64_t fingerprint = 0;
-    int64_t high = system_s;
+    int64_t high = system_s, offset_s = 0;
 
     for (;;) {
         if (!reader_member(reader, &first, &more))
@@ -131,17 +137,23 @@ static bool read_item(struct cron_watch *watch, struct reader *reader,
             has_high = true;
             if (!reader_integer(reader, "high", &high))
                 return false;
+        } else if (strcmp(reader->string, "offset") == 0) {
+            has_offset = true;
+            if (!reader_integer(reader, "offset", &offset_s))
+                return false;
         } else {
             return wrong(reader, "an item must have a fingerprint and a high");
         }
     }
     if (!has_item || high > system_s + INT64_C(4000000000) ||
-        high < CRON_OLDEST)
+        high < CRON_OLDEST || offset_s > 100000 || offset_s < -100000)
         return wrong(reader, "an item is invalid");
     if (watched != NULL && watched->item->fingerprint == fingerprint) {
         watched->fresh = false;
         watched->behind = has_high;
         watched->high = high;
+        watched->has_offset = has_offset && watched->own_zone;
+        watched->offset_s = (int32_t)offset_s;
     }
     return true;
 }

@@ -8,6 +8,8 @@
  * a restart; the offsets at S1 are compared as well, and reported. */
 #include "cron/watch.h"
 
+#include <string.h>
+
 #define SYSTEM_MOST (INT64_C(1) << 60)
 
 static int64_t more_of(int64_t a, int64_t b) {
@@ -61,18 +63,73 @@ static void recompute(const struct cron_watch *watch, struct watched *watched,
         high == INT64_MAX ? AT_NEVER : watch_search(watch, watched, high + 1);
 }
 
+/* By how much the zone of the item moved its local time in this tick. */
+static int64_t zone_shift_of(const struct cron_watch *watch,
+                             const struct watched *watched) {
+    if (watched->own_zone)
+        return watched->is_shifted ? watched->shift_s : 0;
+    return watch->tick.reported.zone_shift_s;
+}
+
 static void recompute_all(struct cron_watch *watch, bool zone_changed) {
     bool back = watch->tick.system_s < watch->system_s;
 
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = watch->heap[i];
         int64_t high = reach_of(watch, watched);
-        if (zone_changed && !watched->item->is_epoch && !watched->fresh)
-            recompute(watch, watched, high - watch->tick.reported.zone_shift_s);
+        bool changed = watched->own_zone ? watched->is_shifted : zone_changed;
+        if (changed && !watched->item->is_epoch && !watched->fresh)
+            recompute(watch, watched, high - zone_shift_of(watch, watched));
         else if (back || watch->restored)
             recompute(watch, watched, high);
     }
     watch_sift_all(watch);
+}
+
+/* Up to here a zone that moved the local time by that much moved over labels.
+ */
+static int64_t lost_until(const struct cron_watch *watch, int64_t shift_s) {
+    int64_t moved = watch->system_s + watch->tick.reported.clock_shift_s;
+
+    return shift_s > 0 ? less_of(watch->system_s, moved) : INT64_MIN;
+}
+
+/* Takes over the item's new zone. */
+static void change_item_zone(struct cron_watch *watch,
+                             struct watched *watched) {
+    int64_t before = watched->has_offset
+                         ? watched->offset_s
+                         : cron_zone_offset_s(watch_zone_of(watch, watched),
+                                              watch->system_s);
+
+    if (watched->zone_is_new) {
+        cron_zone_unref(watched->zone);
+        watched->zone = watched->new_zone;
+        watched->new_zone = NULL;
+    }
+    watched->is_shifted = watched->zone_is_new || watched->has_offset;
+    watched->zone_is_new = watched->has_offset = false;
+    watched->shift_s =
+        cron_zone_offset_s(watch_zone_of(watch, watched), watch->system_s) -
+        before;
+    watched->lost_until = lost_until(watch, watched->shift_s);
+    watch->item_zone_was_moved |= watched->is_shifted;
+}
+
+/* The same for all items with zones of their own. Items are gone through only
+ * if one of them has a new zone, or was moved in the tick before. */
+static void change_item_zones(struct cron_watch *watch) {
+    bool moved = watch->item_zone_was_moved;
+
+    if (!watch->item_zone_is_new && !watch->restored && !moved)
+        return;
+    watch->item_zone_is_new = watch->item_zone_was_moved = false;
+    for (size_t i = 0; watch->own_zones > 0 && i < watch->count; i++) {
+        struct watched *watched = watch->heap[i];
+        watched->is_shifted = false;
+        if (watched->own_zone && (watched->zone_is_new || watched->has_offset))
+            change_item_zone(watch, watched);
+    }
 }
 
 /* Takes over the zone that was set meanwhile. True: it differs from the old
@@ -115,9 +172,11 @@ static void begin_first(struct cron_watch *watch) {
     }
     watch->begun = true;
     watch->system_s = watch->tick.system_s;
+    change_item_zones(watch);
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = watch->heap[i];
         watched->high = watch->system_s;
+        watched->is_shifted = false;
         watched->next = watch_search(watch, watched, watch->system_s + 1);
     }
     watch_sift_all(watch);
@@ -136,12 +195,10 @@ static void begin(struct cron_watch *watch, int64_t system_s,
     }
     measure_clocks(watch, tick);
     zone_changed = change_zone(watch);
-    tick->lost_until =
-        tick->reported.zone_shift_s > 0
-            ? less_of(watch->system_s,
-                      watch->system_s + tick->reported.clock_shift_s)
-            : INT64_MIN;
-    if (zone_changed || watch->restored || system_s < watch->system_s)
+    change_item_zones(watch);
+    tick->lost_until = lost_until(watch, tick->reported.zone_shift_s);
+    if (zone_changed || watch->item_zone_was_moved || watch->restored ||
+        system_s < watch->system_s)
         recompute_all(watch, zone_changed);
     watch->restored = false;
 }
@@ -161,9 +218,13 @@ static int64_t max_shift_of(const struct cron_watch *watch,
     return more_of(watched->item->max_shift_s, watch->options.poll_s);
 }
 
-static bool is_lost(const struct cron_watch *watch,
-                    const struct watched *watched, int64_t at) {
-    return !watched->item->is_epoch && at <= watch->tick.lost_until;
+static int64_t lost_until_of(const struct cron_watch *watch,
+                             const struct watched *watched) {
+    if (watched->item->is_epoch)
+        return INT64_MIN;
+    if (watched->own_zone)
+        return watched->is_shifted ? watched->lost_until : INT64_MIN;
+    return watch->tick.lost_until;
 }
 
 static enum cron_event_kind kind_of(const struct cron_watch *watch,
@@ -173,8 +234,8 @@ static enum cron_event_kind kind_of(const struct cron_watch *watch,
 
     if (at <= watched->high)
         return CRON_SUPPRESSED_REPEAT;
-    if (is_lost(watch, watched, at))
-        return reported->zone_shift_s + reported->clock_shift_s <=
+    if (at <= lost_until_of(watch, watched))
+        return zone_shift_of(watch, watched) + reported->clock_shift_s <=
                            watched->item->max_shift_s &&
                        reported->passed_s <= max_shift_of(watch, watched)
                    ? CRON_TZ_UNSKIPPED
@@ -187,35 +248,34 @@ static enum cron_event_kind kind_of(const struct cron_watch *watch,
 /* The end of the skipped time that begins there. */
 static int64_t skipped_until(const struct cron_watch *watch,
                              const struct watched *watched, int64_t at) {
+    int64_t lost = lost_until_of(watch, watched);
+
     if (watch->options.all)
         return at;
-    if (is_lost(watch, watched, at))
-        return watch->tick.lost_until;
+    if (at <= lost)
+        return lost;
     return watch->tick.system_s - max_shift_of(watch, watched) - 1;
 }
 
-static struct cron_event take_event(struct cron_watch *watch,
-                                    struct watched *watched) {
+static void take_event(struct cron_watch *watch, struct watched *watched,
+                       struct cron_event *ret) {
     int64_t at = watched->next;
-    struct cron_event event = {
-        .kind = kind_of(watch, watched, at),
-        .name = watched->name,
-        .data = watched->data,
-        .at = at,
-        .until = at,
-        .label = at,
-        .shift_s = watch->tick.system_s - at,
-    };
 
+    /* Not as a whole: most of the name's room stays unused. */
+    ret->kind = kind_of(watch, watched, at);
+    memcpy(ret->name, watched->name, watched->name_bytes);
+    ret->data = watched->data;
+    ret->at = at;
+    ret->until =
+        ret->kind == CRON_SKIPPED ? skipped_until(watch, watched, at) : at;
+    ret->label = at;
+    ret->shift_s = watch->tick.system_s - at;
     if (!watched->item->is_epoch)
-        event.label += cron_zone_offset_s(watch_zone(watch), at);
-    if (event.kind == CRON_SKIPPED)
-        event.until = skipped_until(watch, watched, at);
-    watched->next = event.until == INT64_MAX
+        ret->label += cron_zone_offset_s(watch_zone_of(watch, watched), at);
+    watched->next = ret->until == INT64_MAX
                         ? AT_NEVER
-                        : watch_search(watch, watched, event.until + 1);
+                        : watch_search(watch, watched, ret->until + 1);
     watch_sift(watch, watched);
-    return event;
 }
 
 static bool is_due(const struct cron_watch *watch) {
@@ -237,7 +297,7 @@ tick_inline(struct cron_watch *watch, int64_t system_s, int64_t monotonic_s,
     if (!watch->busy)
         begin(watch, system_s, monotonic_s);
     while (count < most && is_due(watch))
-        events[count++] = take_event(watch, watch->heap[0]);
+        take_event(watch, watch->heap[0], &events[count++]);
     watch->tick.reported.more = is_due(watch);
     if (ret_tick != NULL)
         *ret_tick = watch->tick.reported;

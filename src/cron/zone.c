@@ -5,9 +5,6 @@
 
 #include "cron/civil.h"
 
-/* Beyond every instant that can be asked for, and no sum with it overflows. */
-#define FAR (INT64_C(1) << 60)
-
 static const int32_t utc_offsets[1] = {0};
 const struct cron_zone zone_utc = {
     .refs = 1,
@@ -119,7 +116,9 @@ static struct stretch stretch_at(const struct cron_zone *zone, size_t index,
 struct stretch zone_stretch(const struct cron_zone *zone, int64_t at) {
     int64_t moved_s = 0, passed;
 
-    at = at > FAR ? FAR : at < -FAR ? -FAR : at;
+    at = at > CRON_ZONE_MOST    ? CRON_ZONE_MOST
+         : at < -CRON_ZONE_MOST ? -CRON_ZONE_MOST
+                                : at;
     if (zone->cycles) {
         passed = at - zone->cycle_start;
         if (passed >= CYCLE_S || (passed < 0 && zone->cycles_back))
@@ -149,16 +148,24 @@ int32_t cron_zone_offset_s(const struct cron_zone *zone, int64_t at) {
     return zone_stretch(zone, at).offset_s;
 }
 
-bool cron_zone_change(const struct cron_zone *zone, int64_t at, int64_t *ret_at,
-                      int32_t *ret_before_s, int32_t *ret_after_s) {
-    struct stretch now = zone_stretch(zone, at);
+enum cron_found cron_zone_change(const struct cron_zone *zone, int64_t at,
+                                 int64_t *ret_at, int32_t *ret_before_s,
+                                 int32_t *ret_after_s, struct cron_err *err) {
+    struct stretch now;
 
-    if (now.end == INT64_MAX || at >= FAR)
-        return false;
+    if (at > CRON_ZONE_MOST || at < -CRON_ZONE_MOST) {
+        fault_set(err, CRON_ERR_RANGE,
+                  "instant %lld is too far to know the offsets of a zone",
+                  (long long)at);
+        return CRON_FAILED;
+    }
+    now = zone_stretch(zone, at);
+    if (now.end == INT64_MAX)
+        return CRON_NONE;
     *ret_at = now.end;
     *ret_before_s = now.offset_s;
     *ret_after_s = zone_stretch_after(zone, &now).offset_s;
-    return true;
+    return CRON_FOUND;
 }
 
 bool zone_equal(const struct cron_zone *a, const struct cron_zone *b) {
@@ -298,6 +305,11 @@ static bool draft_future(struct zone_draft *draft, const struct tz_rule *rule,
     }
     if (always)
         draft->first_s = rule->standard_s;
+    /* The rule is written out from the last change on, for 400 years; from
+     * there, the calendar of civil.h would not reach. */
+    if (last > CRON_NEWEST)
+        return fault_set(err, CRON_ERR_ZONE,
+                         "a change after the year 10000 is not supported");
     zone->cycle_start =
         (int64_t)day_of_civil(year + MARGIN_YEARS, 1, 1) * DAY_S;
     if (!draft_rule(draft, rule, last, year, err))

@@ -243,7 +243,7 @@ enum { WATCH_PERIOD_S = 100000, WATCH_TICKS = 20000, WATCH_START = 1000000 };
 
 /* Creates a watch of `count` items, each of which fires once in 100,000 s. */
 static struct cron_watch *make_watch(int count) {
-    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
 
     for (int i = 0; i < count; i++) {
         struct cron_item *item;
@@ -415,13 +415,15 @@ static void prepare(void) {
             1262304000 + (int64_t)(random_u64() % (1735689600 - 1262304000));
         far_starts[i] =
             INT64_C(221845392000) + (int64_t)(random_u64() % 31500000000);
-        if (!cron_zone_change(zone, random_starts[i], &at, &before, &after))
+        if (cron_zone_change(zone, random_starts[i], &at, &before, &after,
+                             NULL) != CRON_FOUND)
             bench_die("'%s' has no changes", zone_name);
         near_starts[i] = at - 86400 + (int64_t)(random_u64() % 172800);
     }
     at = -3000000000;
     for (int i = 0; i < CHANGES; i++)
-        if (cron_zone_change(zone, at, &at, &before, &after))
+        if (cron_zone_change(zone, at, &at, &before, &after, NULL) ==
+            CRON_FOUND)
             search_changes[i] = at;
     for (int i = 0; i < SUBJECTS; i++)
         if (subjects[i].text != NULL &&

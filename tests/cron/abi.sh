@@ -21,7 +21,7 @@ ok() {
     fi
 }
 
-echo 1..11
+echo 1..13
 root=$work/root
 wanted=2013-03-10T01:59:59-08:00
 [ "$sanitize" = none ] || set -- "$@" "-fsanitize=$sanitize"
@@ -55,6 +55,21 @@ ok a_user_program_can_be_linked_with_the_shared_library
     >"$work/out" 2>&1 && [ "$("$work/static")" = $wanted ]
 ok a_user_program_can_be_linked_with_the_static_library
 
+pkg-config --libs pointsman-cron >"$work/out"
+grep -q -e -pthread "$work/out" &&
+    pkg-config --cflags pointsman-cron >"$work/out" &&
+    grep -q -e -pthread "$work/out"
+ok a_user_of_pkg_config_gets_the_option_for_threads
+
+version=$(pkg-config --modversion pointsman-cron)
+sed -n 's/^#define CRON_VERSION "\(.*\)"/\1/p' \
+    "$source/include/pointsman/cron.h" >"$work/out"
+[ "$(cat "$work/out")" = "$version" ] &&
+    [ "$(echo "$version" | awk -F. '{ print $1 * 10000 + $2 * 100 + $3 }')" = \
+        "$(sed -n 's/^#define CRON_VERSION_NUMBER //p' \
+            "$source/include/pointsman/cron.h")" ]
+ok the_header_and_pkg_config_tell_the_same_version
+
 nm -D --defined-only "$libdir/libpointsman-cron.so" |
     awk '$2 == "T" { print $3 }' | sort >"$work/exported"
 tr '\n' ' ' <"$source/include/pointsman/cron.h" |
@@ -84,9 +99,9 @@ if [ "$sanitize" = none ]; then
     [ ! -s "$work/out" ]
     ok the_library_has_no_global_state
 else
-    echo "ok 6 - the_library_needs_only_the_c_library # SKIP sanitized"
-    echo "ok 7 - the_library_has_no_global_state # SKIP sanitized"
-    count=7
+    echo "ok 8 - the_library_needs_only_the_c_library # SKIP sanitized"
+    echo "ok 9 - the_library_has_no_global_state # SKIP sanitized"
+    count=9
 fi
 
 grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$source/src/cron" \

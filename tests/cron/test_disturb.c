@@ -53,8 +53,9 @@ static void begin(struct rig *rig, const char *text, const char *zone,
                   int64_t system_s) {
     struct cron_item *item = item_of(text);
 
-    *rig = (struct rig){
-        .watch = cron_watch_new(NULL), .system_s = system_s, .monotonic_s = 77};
+    *rig = (struct rig){.watch = cron_watch_new(NULL, NULL),
+                        .system_s = system_s,
+                        .monotonic_s = 77};
     assert_true(cron_watch_add(rig->watch, "it", item, NULL, NULL));
     cron_item_unref(item);
     move(rig, zone);

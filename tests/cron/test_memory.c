@@ -122,7 +122,7 @@ static bool try_zones(struct cron_err *err) {
 }
 
 static bool try_watch(struct cron_err *err) {
-    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
     struct cron_event events[8];
     char name[16];
     bool ok = true;
@@ -143,7 +143,7 @@ static bool try_watch(struct cron_err *err) {
 }
 
 static bool try_thread(struct cron_err *err) {
-    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
     struct cron_thread *thread = NULL;
 
     if (watch == NULL)

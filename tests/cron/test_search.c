@@ -260,6 +260,131 @@ static void the_count_is_the_number_of_instants(void **state) {
     cron_zone_unref(zone);
 }
 
+static void several_instants_are_found_none_or_it_is_an_error(void **state) {
+    struct cron_item *item = item_of("{\"epoch\":[5,7,9]}");
+    struct cron_item *daily =
+        item_of("{\"minute\":0,\"hour\":0,\"year\":[2000,2001],"
+                "\"dst_fixes\":[\"skip\",\"repeat_use_both\"]}");
+    int64_t at[4];
+    size_t count = 77;
+    struct cron_err err;
+
+    (void)state;
+    assert_int_equal(cron_next_n(item, NULL, 6, at, 4, &count, &err),
+                     CRON_FOUND);
+    assert_int_equal(count, 2);
+    assert_int_equal(at[0], 7);
+    assert_int_equal(at[1], 9);
+    assert_int_equal(cron_next_n(item, NULL, 10, at, 4, &count, &err),
+                     CRON_NONE);
+    assert_int_equal(count, 0);
+    assert_int_equal(cron_next_n(item, NULL, 5, at, 0, &count, &err),
+                     CRON_NONE);
+    assert_int_equal(
+        cron_next_n(daily, NULL, INT64_C(1009756800), at, 4, &count, &err),
+        CRON_FOUND);
+    assert_int_equal(count, 1);
+    count = 77;
+    assert_int_equal(
+        cron_next_n(daily, NULL, CRON_NEWEST + 1, at, 4, &count, &err),
+        CRON_FAILED);
+    assert_int_equal(count, 0);
+    assert_int_equal(err.kind, CRON_ERR_RANGE);
+    cron_item_unref(item);
+    cron_item_unref(daily);
+}
+
+/* ---- items as text ------------------------------------------------------- */
+
+static char *text_of(const struct cron_item *item) {
+    size_t len = cron_item_format(item, NULL, 0);
+    char *text = malloc(len + 1);
+
+    assert_non_null(text);
+    assert_int_equal(cron_item_format(item, text, len + 1), len);
+    assert_int_equal(strlen(text), len);
+    return text;
+}
+
+/* The item that its text describes; the text of that is the same. */
+static struct cron_item *again_of(const struct cron_item *item) {
+    char *text = text_of(item), *second;
+    struct cron_item *again;
+    struct cron_err err;
+
+    if (!cron_item_parse(text, strlen(text), &again, &err))
+        fail_msg("%s: %s", text, err.text);
+    second = text_of(again);
+    assert_string_equal(text, second);
+    free(text);
+    free(second);
+    return again;
+}
+
+static void an_item_is_written_in_a_fixed_form(void **state) {
+    static const struct {
+        const char *from, *text;
+    } cases[] = {
+        {"{ \"dst_fixes\":[\"repeat_use_both\",\"skip\"],\"hour\":[20,10,10],"
+         "\"day_of_week\":\"tues\",\"minute\":[0]}",
+         "{\"minute\": 0, \"hour\": [10, 20], \"day_of_week\": 3, "
+         "\"dst_fixes\": [\"skip\", \"repeat_use_both\"]}"},
+        {"{\"minute\":{},\"hour\":{\"period\":\"5\"},\"month\":[1,2,3],"
+         "\"dst_fixes\":[\"unskip\",\"repeat_use_only_late\"]}",
+         "{\"minute\": {}, \"hour\": {\"period\": 5}, \"month\": {\"end\": "
+         "3}, \"dst_fixes\": [\"unskip\", \"repeat_use_only_late\"]}"},
+        {"{\"epoch\":{\"start\":7,\"period\":300}}",
+         "{\"epoch\": {\"start\": 7, \"period\": 300}}"},
+        {"{\"epoch\":[]}", "{\"epoch\": {}}"},
+        {"{\"minute\":5,\"second\":[0,30],\"day_of_month\":[-1,15],\"year\":"
+         "{\"start\":2030},\"except\":[\"12-25\",\"2030-01-01\",{\"start\":"
+         "\"2031-05-01\",\"end\":\"2031-06-01\"}],\"dst_fixes\":[\"skip\","
+         "\"repeat_use_both\"],"
+         "\"max_shift_seconds_for_unskip_and_do_not_repeat\":9}",
+         "{\"second\": [0, 30], \"minute\": 5, \"day_of_month\": [15, -1], "
+         "\"year\": {\"start\": 2030}, \"except\": [\"12-25\", "
+         "\"2030-01-01\", {\"start\": \"2031-05-01\", \"end\": "
+         "\"2031-06-01\"}], \"dst_fixes\": [\"skip\", \"repeat_use_both\"], "
+         "\"max_shift_seconds_for_unskip_and_do_not_repeat\": 9}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cron_item *item = item_of(cases[i].from);
+        char *text = text_of(item);
+        assert_string_equal(text, cases[i].text);
+        cron_item_unref(again_of(item));
+        cron_item_unref(item);
+        free(text);
+    }
+}
+
+static void a_written_item_has_the_same_instants(void **state) {
+    struct draw draw;
+
+    (void)state;
+    draw_init(&draw, 19);
+    for (int i = 0; i < 2000; i++) {
+        struct oracle_item values;
+        char text[DRAW_TEXT_BYTES];
+        struct cron_item *item, *again;
+        draw_item(&draw, 2024, true, &values, text);
+        if (!cron_item_parse(text, strlen(text), &item, NULL))
+            continue;
+        again = again_of(item);
+        for (int k = 0; k < 10; k++) {
+            int64_t from = 1600000000 + (int64_t)draw_below(&draw, 300000000);
+            int64_t at = 0, other = 0;
+            assert_int_equal(cron_next(item, NULL, from, &at, NULL),
+                             cron_next(again, NULL, from, &other, NULL));
+            if (at != other)
+                fail_msg("%s", text);
+        }
+        cron_item_unref(item);
+        cron_item_unref(again);
+    }
+}
+
 /* ---- steps and excepted days --------------------------------------------- */
 
 enum { DAYS_LEAST = -365, DAYS = 2933075 }; /* 1969-01-01 to 9999-12-31 */
@@ -425,6 +550,9 @@ static void steps_agree_with_a_walk_of_days(void **state) {
             continue;
         }
         expect_walk(&walked, days, item, 0, text);
+        struct cron_item *given = item;
+        item = again_of(given);
+        cron_item_unref(given);
         for (int k = 0; k < STARTS; k++)
             expect_walk(&walked, days, item, (int)draw_below(&draw, DAYS),
                         text);
@@ -452,6 +580,9 @@ int main(void) {
             weekdays_apply_to_the_skipped_time_not_to_the_second_before),
         cmocka_unit_test(a_jump_may_be_half_an_hour),
         cmocka_unit_test(the_count_is_the_number_of_instants),
+        cmocka_unit_test(several_instants_are_found_none_or_it_is_an_error),
+        cmocka_unit_test(an_item_is_written_in_a_fixed_form),
+        cmocka_unit_test(a_written_item_has_the_same_instants),
         cmocka_unit_test(steps_agree_with_a_walk_of_days),
     };
 

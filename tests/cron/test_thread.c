@@ -1,5 +1,6 @@
 /* Several threads use the library at once. The test is also built with the
  * thread sanitizer, including the library (cron-races). */
+#include <poll.h>
 #include <pointsman/cron.h>
 
 #include <pthread.h>
@@ -35,7 +36,7 @@ static struct cron_zone *zone_of(const char *text) {
 }
 
 static struct cron_watch *watch_of(const char *text) {
-    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
     struct cron_item *item = item_of(text);
 
     assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
@@ -134,7 +135,8 @@ static void a_sleeping_thread_is_woken_for_an_earlier_item(void **state) {
 
 static void a_thread_returns_each_event_once(void **state) {
     struct cron_watch *watch = watch_of(each_second);
-    struct cron_thread_options options = {.queue_most = 1};
+    struct cron_thread_options options = {.size = sizeof(options),
+                                          .queue_most = 1};
     struct cron_thread *thread;
     struct cron_zone *zones[2] = {zone_of("+01:00"), zone_of("-05:00")};
     struct cron_event event;
@@ -175,7 +177,8 @@ static int64_t monotonic_stopped_s(void *ctx) {
  * never taken. */
 static void a_full_queue_loses_nothing_and_can_be_stopped(void **state) {
     struct cron_clocks clocks = {system_jump_s, monotonic_stopped_s, NULL};
-    struct cron_thread_options options = {.clocks = &clocks, .queue_most = 3};
+    struct cron_thread_options options = {
+        .size = sizeof(options), .clocks = &clocks, .queue_most = 3};
     struct cron_watch *watch =
         watch_of("{\"epoch\":{\"period\":6}," X_KEY "86400}");
     struct cron_thread *thread = cron_thread_start(watch, &options, NULL);
@@ -197,7 +200,8 @@ static void a_full_queue_loses_nothing_and_can_be_stopped(void **state) {
  * full, so it contains events of the item that is removed. */
 static void a_removed_item_has_no_more_events(void **state) {
     struct cron_clocks clocks = {system_jump_s, monotonic_stopped_s, NULL};
-    struct cron_thread_options options = {.clocks = &clocks, .queue_most = 64};
+    struct cron_thread_options options = {
+        .size = sizeof(options), .clocks = &clocks, .queue_most = 64};
     struct cron_watch *watch = watch_of(each_second);
     struct cron_thread *thread = cron_thread_start(watch, &options, NULL);
     struct cron_item *item = item_of(each_second);
@@ -220,6 +224,125 @@ static void a_removed_item_has_no_more_events(void **state) {
     cron_thread_stop(thread);
     cron_item_unref(item);
     cron_watch_free(watch);
+}
+
+/* The name in an event is the event's own. */
+static void an_event_outlives_its_item(void **state) {
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
+    struct cron_item *item = item_of(each_second);
+    struct cron_event events[4];
+
+    (void)state;
+    assert_true(cron_watch_add(watch, "one", item, NULL, NULL));
+    assert_true(cron_watch_add(watch, "other", item, NULL, NULL));
+    (void)cron_watch_tick(watch, START, 0, NULL, 0, NULL);
+    assert_int_equal(cron_watch_tick(watch, START + 2, 2, events, 2, NULL), 2);
+    assert_true(cron_watch_remove(watch, "other"));
+    assert_true(cron_watch_add(watch, "third", item, NULL, NULL));
+    assert_string_equal(events[0].name, "one");
+    assert_string_equal(events[1].name, "other");
+    assert_int_equal(cron_watch_tick(watch, START + 2, 2, events + 2, 2, NULL),
+                     1);
+    assert_string_equal(events[2].name, "one");
+    cron_item_unref(item);
+    cron_watch_free(watch);
+}
+
+static bool is_readable(int fd, int timeout_ms) {
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+
+    return poll(&look, 1, timeout_ms) == 1;
+}
+
+static void a_descriptor_is_readable_while_events_wait(void **state) {
+    struct cron_clocks clocks = {system_jump_s, monotonic_stopped_s, NULL};
+    struct cron_thread_options options = {.size = sizeof(options),
+                                          .clocks = &clocks};
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
+    struct cron_item *item = item_of(each_second);
+    struct cron_thread *thread;
+    struct cron_event event;
+    int gone;
+
+    (void)state;
+    thread = cron_thread_start(watch, &options, NULL);
+    assert_non_null(thread);
+    assert_false(is_readable(cron_thread_fd(thread), 0));
+    assert_true(cron_watch_add(watch, "it", item, &gone, NULL));
+    assert_true(is_readable(cron_thread_fd(thread), 120000));
+    assert_true(cron_thread_take(thread, 0, &event));
+    assert_true(is_readable(cron_thread_fd(thread), 0));
+    /* Removing the item takes the events away, and with them the signal. */
+    assert_true(cron_watch_remove(watch, "it"));
+    assert_false(is_readable(cron_thread_fd(thread), 0));
+    assert_false(cron_thread_take(thread, 0, &event));
+    assert_true(cron_watch_add(watch, "it", item, &gone, NULL));
+    assert_true(is_readable(cron_thread_fd(thread), 120000));
+    cron_thread_stop(thread);
+    cron_item_unref(item);
+    cron_watch_free(watch);
+}
+
+/* A clock that stands where the test sets it. */
+static int64_t set_clock_s;
+
+static int64_t system_set_s(void *ctx) {
+    (void)ctx;
+    return __atomic_load_n(&set_clock_s, __ATOMIC_SEQ_CST);
+}
+
+static void a_descriptor_is_quiet_once_all_events_are_taken(void **state) {
+    struct cron_clocks clocks = {system_set_s, monotonic_stopped_s, NULL};
+    struct cron_thread_options options = {.size = sizeof(options),
+                                          .clocks = &clocks};
+    struct cron_watch *watch = watch_of(each_second);
+    struct cron_thread *thread;
+    struct cron_event event;
+
+    (void)state;
+    set_clock_s = START;
+    thread = cron_thread_start(watch, &options, NULL);
+    assert_non_null(thread);
+    /* Its first tick, which has no events, may come late. */
+    while (!is_readable(cron_thread_fd(thread), 10))
+        (void)__atomic_add_fetch(&set_clock_s, 3, __ATOMIC_SEQ_CST);
+    do {
+        assert_true(is_readable(cron_thread_fd(thread), 120000));
+        assert_true(cron_thread_take(thread, 0, &event));
+    } while (event.at < set_clock_s);
+    assert_false(is_readable(cron_thread_fd(thread), 0));
+    cron_thread_stop(thread);
+    cron_watch_free(watch);
+}
+
+static void options_of_another_version_are_understood_or_refused(void **state) {
+    struct {
+        struct cron_watch_options known;
+        long unknown;
+    } newer = {.known = {.size = sizeof(newer), .all = true}};
+    struct cron_watch_options none = {.poll_s = 5};
+    struct cron_watch_options older = {.size = sizeof(size_t), .poll_s = -7};
+    struct cron_thread_options thread = {.queue_most = 5};
+    struct cron_watch *watch;
+    struct cron_err err;
+
+    (void)state;
+    assert_null(cron_watch_new(&none, &err));
+    assert_int_equal(err.kind, CRON_ERR_OPTION);
+    assert_non_null(strstr(err.text, ".size"));
+    watch = cron_watch_new(&newer.known, &err);
+    assert_non_null(watch);
+    assert_true(watch->options.all);
+    assert_null(cron_thread_start(watch, &thread, &err));
+    assert_int_equal(err.kind, CRON_ERR_OPTION);
+    cron_watch_free(watch);
+    newer.unknown = 1;
+    assert_null(cron_watch_new(&newer.known, &err));
+    assert_non_null(strstr(err.text, "does not know"));
+    watch = cron_watch_new(&older, NULL);
+    assert_int_equal(watch->options.poll_s, 60);
+    cron_watch_free(watch);
+    assert_int_equal(cron_version(), CRON_VERSION_NUMBER);
 }
 
 static void put_zone(const char *path, int32_t offset_s) {
@@ -255,15 +378,18 @@ static void take_until(struct cron_thread *thread, int64_t rest,
     fail_msg("events still follow the old zone");
 }
 
+static const char hourly[] = "{\"minute\":0,\"dst_fixes\":[\"skip\","
+                             "\"repeat_use_both\"]," X_KEY "86400}";
+
 static void a_thread_follows_the_file_of_its_zone(void **state) {
     struct cron_clocks clocks = {system_jump_s, monotonic_jump_s, NULL};
     struct cron_zones *zones = cron_zones_new(1);
-    struct cron_thread_options options = {.clocks = &clocks,
+    struct cron_thread_options options = {.size = sizeof(options),
+                                          .clocks = &clocks,
                                           .queue_most = 1,
                                           .zones = zones,
                                           .zone_name = "Here"};
-    struct cron_watch *watch = watch_of("{\"minute\":0,\"dst_fixes\":[\"skip\","
-                                        "\"repeat_use_both\"]," X_KEY "86400}");
+    struct cron_watch *watch = watch_of(hourly);
     struct cron_thread *thread;
     struct cron_event event;
     char path[512];
@@ -272,6 +398,17 @@ static void a_thread_follows_the_file_of_its_zone(void **state) {
     snprintf(path, sizeof(path), "%s/Here", test_dir());
     put_zone(path, 0);
     setenv("ZONEINFO", test_dir(), 1);
+    if (*state != NULL) {
+        /* The item has the zone, and the watch has none. */
+        struct cron_item *item = item_of(hourly);
+        struct cron_zone *zone;
+        options.zone_name = "+00:15";
+        assert_true(cron_zone_open("Here", &zone, NULL));
+        assert_true(cron_watch_remove(watch, "it"));
+        assert_true(cron_watch_add_in(watch, "it", item, zone, NULL, NULL));
+        cron_zone_unref(zone);
+        cron_item_unref(item);
+    }
     thread = cron_thread_start(watch, &options, NULL);
     assert_non_null(thread);
     take_until(thread, 0, &event);
@@ -282,6 +419,12 @@ static void a_thread_follows_the_file_of_its_zone(void **state) {
     cron_watch_free(watch);
     cron_zones_free(zones);
     unsetenv("ZONEINFO");
+}
+
+static void a_thread_follows_the_file_of_an_items_zone(void **state) {
+    void *own = state;
+
+    a_thread_follows_the_file_of_its_zone(&own);
 }
 
 /* ---- shared items and zones ---------------------------------------------- */
@@ -329,6 +472,11 @@ int main(void) {
         cmocka_unit_test(the_zone_may_change_at_any_time),
         cmocka_unit_test(a_thread_returns_each_event_once),
         cmocka_unit_test(a_thread_follows_the_file_of_its_zone),
+        cmocka_unit_test(a_thread_follows_the_file_of_an_items_zone),
+        cmocka_unit_test(an_event_outlives_its_item),
+        cmocka_unit_test(a_descriptor_is_readable_while_events_wait),
+        cmocka_unit_test(a_descriptor_is_quiet_once_all_events_are_taken),
+        cmocka_unit_test(options_of_another_version_are_understood_or_refused),
         cmocka_unit_test(a_full_queue_loses_nothing_and_can_be_stopped),
         cmocka_unit_test(a_removed_item_has_no_more_events),
     };

@@ -65,10 +65,11 @@ static const char *name_of(size_t item) {
 }
 
 static void pair_watch(struct pair *pair) {
-    struct cron_watch_options options = {.poll_s = pair->naive.poll_s,
+    struct cron_watch_options options = {.size = sizeof(options),
+                                         .poll_s = pair->naive.poll_s,
                                          .boot_id = pair->boot_id};
 
-    pair->watch = cron_watch_new(&options);
+    pair->watch = cron_watch_new(&options, NULL);
     for (size_t i = 0; i < NAIVE_ITEMS; i++)
         assert_true(cron_watch_add(pair->watch, name_of(i), pair->items[i],
                                    pair->items[i], NULL));
@@ -335,8 +336,8 @@ static size_t tick(struct cron_watch *watch, int64_t system_s,
 
 static struct cron_watch *watch_of(enum naive_kind kind, int64_t max_shift_s,
                                    bool all) {
-    struct cron_watch_options options = {.all = all};
-    struct cron_watch *watch = cron_watch_new(&options);
+    struct cron_watch_options options = {.size = sizeof(options), .all = all};
+    struct cron_watch *watch = cron_watch_new(&options, NULL);
     struct cron_item *item = item_of(texts[kind], max_shift_s);
 
     assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
@@ -499,7 +500,7 @@ static void a_new_or_changed_item_begins_at_the_first_tick(void **state) {
     (void)state;
     pair_begin(&pair, &constant, START, max_shift_s);
     len = cron_watch_save(pair.watch, text, sizeof(text));
-    watch = cron_watch_new(NULL);
+    watch = cron_watch_new(NULL, NULL);
     assert_true(cron_watch_add(watch, "five", other, NULL, NULL));
     assert_true(cron_watch_add(watch, "epoch", pair.items[0], NULL, NULL));
     assert_true(cron_watch_restore(watch, text, len, NULL));
@@ -538,7 +539,7 @@ static void an_invalid_state_is_refused(void **state) {
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        struct cron_watch *watch = cron_watch_new(NULL);
+        struct cron_watch *watch = cron_watch_new(NULL, NULL);
         if (cron_watch_restore(watch, bad[i], strlen(bad[i]), &err))
             fail_msg("accepted: %s", bad[i]);
         cron_watch_free(watch);
@@ -548,7 +549,7 @@ static void an_invalid_state_is_refused(void **state) {
     size_t len = cron_watch_save(pair.watch, text, sizeof(text));
     assert_false(cron_watch_restore(pair.watch, text, len, &err));
     for (size_t cut = 0; cut < len; cut++) {
-        struct cron_watch *watch = cron_watch_new(NULL);
+        struct cron_watch *watch = cron_watch_new(NULL, NULL);
         assert_false(cron_watch_restore(watch, text, cut, &err));
         cron_watch_free(watch);
     }
@@ -579,7 +580,7 @@ static void an_item_that_cannot_be_watched_is_rejected(void **state) {
 }
 
 static void the_events_of_thousands_of_items_are_in_order(void **state) {
-    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_watch *watch = cron_watch_new(NULL, NULL);
     struct cron_event events[64];
     struct cron_tick result = {.more = true};
     int64_t last = 0;
@@ -618,6 +619,151 @@ static void the_events_of_thousands_of_items_are_in_order(void **state) {
     cron_watch_free(watch);
 }
 
+/* ---- zones of items ------------------------------------------------------ */
+
+enum { ZONES = 3, WALK_TICKS = 60, WALKS = 150 };
+
+/* One watch whose items have zones of their own, and a watch for each zone. */
+struct zoned {
+    struct cron_watch *all, *each[ZONES];
+    struct cron_item *items[NAIVE_KINDS];
+    struct cron_zone *zones[ZONES];
+    int64_t system_s, monotonic_s;
+    struct draw draw;
+};
+
+static struct cron_zone *draw_own_zone(struct draw *draw) {
+    struct naive_zone naive = {
+        .change = START + (int64_t)draw_below(draw, 400000) - 200000,
+        .before_s = 1800 * ((int32_t)draw_below(draw, 40) - 20),
+    };
+
+    naive.after_s = naive.before_s + 1800 * ((int32_t)draw_below(draw, 9) - 4);
+    return zone_of(&naive);
+}
+
+static void zoned_watches(struct zoned *zoned) {
+    char name[32];
+
+    zoned->all = cron_watch_new(NULL, NULL);
+    for (size_t z = 0; z < ZONES; z++) {
+        zoned->each[z] = cron_watch_new(NULL, NULL);
+        cron_watch_set_zone(zoned->each[z], zoned->zones[z]);
+        for (size_t i = 0; i < NAIVE_KINDS; i++) {
+            snprintf(name, sizeof(name), "%zu %zu", z, i);
+            assert_true(cron_watch_add(zoned->each[z], name, zoned->items[i],
+                                       NULL, NULL));
+            assert_true(cron_watch_add_in(zoned->all, name, zoned->items[i],
+                                          zoned->zones[z], NULL, NULL));
+        }
+    }
+}
+
+static void zoned_free(struct zoned *zoned) {
+    cron_watch_free(zoned->all);
+    for (size_t z = 0; z < ZONES; z++)
+        cron_watch_free(zoned->each[z]);
+}
+
+/* Each event of the common watch is the next one of its zone's watch. */
+static void zoned_tick(struct zoned *zoned) {
+    static struct cron_event all[EVENTS], each[ZONES][EVENTS];
+    size_t taken[ZONES] = {0}, counts[ZONES];
+    size_t count = cron_watch_tick(zoned->all, zoned->system_s,
+                                   zoned->monotonic_s, all, EVENTS, NULL);
+
+    assert_true(count < EVENTS);
+    for (size_t z = 0; z < ZONES; z++)
+        counts[z] = cron_watch_tick(zoned->each[z], zoned->system_s,
+                                    zoned->monotonic_s, each[z], EVENTS, NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t z = (size_t)(all[i].name[0] - '0');
+        const struct cron_event *other = &each[z][taken[z]++];
+        assert_true(taken[z] <= counts[z]);
+        if (strcmp(all[i].name, other->name) != 0 ||
+            all[i].kind != other->kind || all[i].at != other->at ||
+            all[i].until != other->until || all[i].label != other->label ||
+            all[i].shift_s != other->shift_s)
+            fail_msg("%s at %lld (%d) instead of %s at %lld (%d)", all[i].name,
+                     (long long)all[i].at, (int)all[i].kind, other->name,
+                     (long long)other->at, (int)other->kind);
+    }
+    for (size_t z = 0; z < ZONES; z++)
+        assert_int_equal(taken[z], counts[z]);
+}
+
+static void zoned_set(struct zoned *zoned, size_t z) {
+    char name[32];
+
+    cron_zone_unref(zoned->zones[z]);
+    zoned->zones[z] = draw_own_zone(&zoned->draw);
+    cron_watch_set_zone(zoned->each[z], zoned->zones[z]);
+    for (size_t i = 0; i < NAIVE_KINDS; i++) {
+        snprintf(name, sizeof(name), "%zu %zu", z, i);
+        assert_true(cron_watch_set_zone_of(zoned->all, name, zoned->zones[z]));
+    }
+}
+
+static void zoned_restart(struct zoned *zoned) {
+    static char all[8192], each[ZONES][8192];
+    size_t len = cron_watch_save(zoned->all, all, sizeof(all)), lens[ZONES];
+
+    for (size_t z = 0; z < ZONES; z++)
+        lens[z] = cron_watch_save(zoned->each[z], each[z], sizeof(each[z]));
+    zoned_free(zoned);
+    for (size_t z = 0; z < ZONES; z++)
+        if (draw_percent(&zoned->draw, 50)) {
+            cron_zone_unref(zoned->zones[z]);
+            zoned->zones[z] = draw_own_zone(&zoned->draw);
+        }
+    zoned_watches(zoned);
+    assert_true(cron_watch_restore(zoned->all, all, len, NULL));
+    for (size_t z = 0; z < ZONES; z++)
+        assert_true(cron_watch_restore(zoned->each[z], each[z], lens[z], NULL));
+}
+
+static void zoned_walk(uint64_t seed) {
+    struct zoned zoned = {.system_s = START, .monotonic_s = 100};
+
+    draw_init(&zoned.draw, seed);
+    for (size_t z = 0; z < ZONES; z++)
+        zoned.zones[z] = draw_own_zone(&zoned.draw);
+    for (size_t i = 0; i < NAIVE_KINDS; i++)
+        zoned.items[i] =
+            item_of(texts[i], (int64_t)draw_below(&zoned.draw, 9000));
+    zoned_watches(&zoned);
+    zoned_tick(&zoned);
+    for (int i = 0; i < WALK_TICKS; i++) {
+        int64_t elapsed = (int64_t)draw_below(
+            &zoned.draw, draw_percent(&zoned.draw, 80) ? 400 : 20000);
+        zoned.system_s += elapsed;
+        zoned.monotonic_s += elapsed;
+        if (draw_percent(&zoned.draw, 20))
+            zoned.system_s += (int64_t)draw_below(&zoned.draw, 16000) - 8000;
+        if (draw_percent(&zoned.draw, 30))
+            zoned_set(&zoned, draw_below(&zoned.draw, ZONES));
+        if (draw_percent(&zoned.draw, 10))
+            zoned_restart(&zoned);
+        zoned_tick(&zoned);
+    }
+    zoned_free(&zoned);
+    for (size_t z = 0; z < ZONES; z++)
+        cron_zone_unref(zoned.zones[z]);
+    for (size_t i = 0; i < NAIVE_KINDS; i++)
+        cron_item_unref(zoned.items[i]);
+}
+
+static void an_item_may_have_a_zone_of_its_own(void **state) {
+    struct cron_watch *watch = watch_of(NAIVE_EPOCH, 5, false);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WALKS; seed++)
+        zoned_walk(seed);
+    assert_false(cron_watch_set_zone_of(watch, "it", NULL));
+    assert_false(cron_watch_set_zone_of(watch, "none", NULL));
+    cron_watch_free(watch);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
@@ -631,6 +777,7 @@ int main(void) {
         cmocka_unit_test(the_rest_of_a_tick_survives_a_restart),
         cmocka_unit_test(a_new_or_changed_item_begins_at_the_first_tick),
         cmocka_unit_test(an_invalid_state_is_refused),
+        cmocka_unit_test(an_item_may_have_a_zone_of_its_own),
         cmocka_unit_test(combined_disturbances_are_handled_in_a_constant_zone),
         cmocka_unit_test(
             combined_disturbances_are_handled_when_summer_time_begins),

@@ -45,11 +45,15 @@ static void a_valid_file_is_decoded(void **state) {
     assert_int_equal(cron_zone_offset_s(zone, 1000000), 7200);
     assert_int_equal(cron_zone_offset_s(zone, 2000000), 3600);
     assert_int_equal(cron_zone_offset_s(zone, INT64_MAX), 3600);
-    assert_true(cron_zone_change(zone, 0, &at, &before, &after));
+    assert_int_equal(cron_zone_change(zone, 0, &at, &before, &after, NULL),
+                     CRON_FOUND);
     assert_true(at == 1000000 && before == 3600 && after == 7200);
-    assert_true(cron_zone_change(zone, 1000000, &at, &before, &after));
+    assert_int_equal(
+        cron_zone_change(zone, 1000000, &at, &before, &after, NULL),
+        CRON_FOUND);
     assert_true(at == 2000000);
-    assert_false(cron_zone_change(zone, 2000000, &at, &before, &after));
+    assert_int_equal(
+        cron_zone_change(zone, 2000000, &at, &before, &after, NULL), CRON_NONE);
     cron_zone_unref(zone);
 }
 
@@ -84,6 +88,58 @@ static void the_rule_applies_after_a_change_without_an_offset(void **state) {
     assert_int_equal(cron_zone_offset_s(zone, 490000000), 7200);
     assert_int_equal(cron_zone_offset_s(zone, 522000000), 10800);
     cron_zone_unref(zone);
+}
+
+/* Cycle after cycle of 400 years, as far as a zone reaches. */
+static void changes_are_found_in_every_year_or_refused(void **state) {
+    const int64_t cycle_s = INT64_C(146097) * 86400;
+    struct cron_zone *zone;
+    struct cron_err err;
+    int32_t before, after, far_before, far_after;
+    int64_t at, far_at;
+
+    (void)state;
+    assert_true(cron_zone_parse("ABC-1DEF,M3.5.0,M10.5.0/3", &zone, NULL));
+    for (int64_t cycles = 1; cycles < CRON_ZONE_MOST / cycle_s;
+         cycles = cycles * 3 + 1)
+        for (int64_t from = 0; from < cycle_s - 86400;
+             from += cycle_s / 7 + 1) {
+            assert_int_equal(
+                cron_zone_change(zone, from, &at, &before, &after, NULL),
+                CRON_FOUND);
+            assert_int_equal(cron_zone_change(zone, from + cycles * cycle_s,
+                                              &far_at, &far_before, &far_after,
+                                              NULL),
+                             CRON_FOUND);
+            assert_int_equal(far_at - cycles * cycle_s, at);
+            assert_int_equal(far_before, before);
+            assert_int_equal(far_after, after);
+        }
+    assert_int_equal(
+        cron_zone_change(zone, CRON_ZONE_MOST, &at, &before, &after, NULL),
+        CRON_FOUND);
+    assert_int_equal(
+        cron_zone_change(zone, CRON_ZONE_MOST + 1, &at, &before, &after, &err),
+        CRON_FAILED);
+    assert_int_equal(err.kind, CRON_ERR_RANGE);
+    assert_int_equal(
+        cron_zone_change(zone, INT64_MIN, &at, &before, &after, NULL),
+        CRON_FAILED);
+    cron_zone_unref(zone);
+}
+
+/* The rule behind a change in the year 20000 would not be written out. */
+static void a_file_of_a_distant_future_is_refused(void **state) {
+    static const struct zone_change changes[] = {{1000000, 1},
+                                                 {INT64_C(568971820800), 0}};
+    struct zone_bytes bytes;
+    struct cron_err err;
+
+    (void)state;
+    zone_bytes_make(&bytes, changes, 2, two_offsets, 2,
+                    "ABC-1DEF,M3.5.0,M10.5.0/3");
+    assert_false(decodes(&bytes, &err));
+    assert_non_null(strstr(err.text, "year 10000"));
 }
 
 static void every_truncated_file_is_refused(void **state) {
@@ -513,6 +569,8 @@ int main(void) {
         cmocka_unit_test(a_valid_file_is_decoded),
         cmocka_unit_test(the_rule_applies_forever_after_the_last_change),
         cmocka_unit_test(the_rule_applies_after_a_change_without_an_offset),
+        cmocka_unit_test(changes_are_found_in_every_year_or_refused),
+        cmocka_unit_test(a_file_of_a_distant_future_is_refused),
         cmocka_unit_test(every_truncated_file_is_refused),
         cmocka_unit_test(an_inconsistent_file_is_refused),
         cmocka_unit_test(leap_seconds_are_refused),

@@ -1,6 +1,7 @@
 /* Untrusted items: an item is refused with a reason, or searches for its
  * instants give consistent answers. */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <pointsman/cron.h>
@@ -21,6 +22,22 @@ static void search(const struct cron_item *item, const struct cron_zone *zone,
            before == at);
 }
 
+/* The text of an item is that of the item which it describes. */
+static void format(const struct cron_item *item) {
+    size_t len = cron_item_format(item, NULL, 0);
+    char *text = malloc(len + 1), *second = malloc(len + 1);
+    struct cron_item *again;
+
+    assert(text != NULL && second != NULL);
+    assert(cron_item_format(item, text, len + 1) == len);
+    assert(cron_item_parse(text, len, &again, NULL));
+    assert(cron_item_format(again, second, len + 1) == len);
+    assert(memcmp(text, second, len + 1) == 0);
+    cron_item_unref(again);
+    free(text);
+    free(second);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     static const char rule[] = "ABC-1DEF,M3.5.0,M10.5.0/3";
     struct cron_item *item;
@@ -36,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     }
     if (!cron_zone_parse(rule, &zone, NULL))
         return 1;
+    format(item);
     search(item, NULL, 0);
     search(item, zone, 1396141199);
     search(item, zone, 253000000000);

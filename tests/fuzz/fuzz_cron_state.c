@@ -19,8 +19,9 @@ static const char *const texts[2] = {
 static const char *const names[2] = {"a", "b"};
 
 static struct cron_watch *make(void) {
-    static const struct cron_watch_options options = {.boot_id = "boot"};
-    struct cron_watch *watch = cron_watch_new(&options);
+    static const struct cron_watch_options options = {.size = sizeof(options),
+                                                      .boot_id = "boot"};
+    struct cron_watch *watch = cron_watch_new(&options, NULL);
 
     for (int i = 0; i < 2; i++) {
         struct cron_item *item;
@@ -34,7 +35,7 @@ static struct cron_watch *make(void) {
 
 /* Events arrive in order, and none is later than the tick. */
 static void continue_watch(struct cron_watch *watch, int64_t system_s,
-                  int64_t monotonic_s) {
+                           int64_t monotonic_s) {
     struct cron_event events[32];
     struct cron_tick tick = {.more = true};
 

@@ -11,7 +11,8 @@ static void walk(const struct cron_zone *zone, int64_t at) {
     int64_t next;
 
     for (int i = 0; i < 50; i++) {
-        if (!cron_zone_change(zone, at, &next, &before, &after))
+        if (cron_zone_change(zone, at, &next, &before, &after, NULL) !=
+            CRON_FOUND)
             return;
         assert(next > at && before != after);
         assert(cron_zone_offset_s(zone, next - 1) == before);

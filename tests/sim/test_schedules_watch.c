@@ -82,7 +82,7 @@ static void begin(struct world *world) {
         world->now_s, cron_zone_offset_s(world->zone, world->now_s), 0};
     world->table = schedules_new(world->now_s, world->boot_s);
     world->schedule = schedules_add(world->table, &rule, &place, NULL);
-    world->watch = cron_watch_new(NULL);
+    world->watch = cron_watch_new(NULL, NULL);
     cron_watch_set_zone(world->watch, world->zone);
     if (!cron_watch_add(world->watch, "x", rule.repeat.items[0], NULL, &err))
         abort();
