@@ -109,6 +109,10 @@ struct api_roles {
     void (*trigger)(void *ctx);
     /* False with a sentence in err: not ready to take work (GET /readyz). */
     bool (*ready)(void *ctx, struct err *err);
+    /* Begins to replace the program of the server; shows how that went, as a
+     * JSON object and LF. */
+    bool (*upgrade)(void *ctx, struct err *err);
+    void (*upgrade_show)(void *ctx, struct text *out);
     /* More lines for GET /metrics. */
     void (*metrics)(void *ctx, struct text *out);
 };

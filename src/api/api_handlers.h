@@ -35,6 +35,8 @@ void api_openapi(struct api_call *call);
 void api_caller(struct api_call *call);
 void api_healthz(struct api_call *call);
 void api_readyz(struct api_call *call);
+void api_upgrade(struct api_call *call);
+void api_upgrade_show(struct api_call *call);
 void api_metrics(struct api_call *call);
 
 #endif

@@ -29,6 +29,40 @@ void api_readyz(struct api_call *call) {
     api_end(call);
 }
 
+static bool upgrade_hooks(struct api_call *call,
+                          const struct api_roles **ret_roles) {
+    struct err err;
+    *ret_roles = call->api->options.roles;
+    if (*ret_roles != NULL && (*ret_roles)->upgrade != NULL)
+        return true;
+    err_set(&err, ERR_UNAVAILABLE, "only a running server can be upgraded");
+    api_fail(call, &err);
+    return false;
+}
+
+void api_upgrade_show(struct api_call *call) {
+    const struct api_roles *roles;
+    if (!upgrade_hooks(call, &roles))
+        return;
+    roles->upgrade_show(roles->ctx, &call->out);
+    api_reply(call, 200, api_json);
+    api_end(call);
+}
+
+void api_upgrade(struct api_call *call) {
+    const struct api_roles *roles;
+    struct err err = {0};
+    if (!upgrade_hooks(call, &roles))
+        return;
+    if (!roles->upgrade(roles->ctx, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    roles->upgrade_show(roles->ctx, &call->out);
+    api_reply(call, 200, api_json);
+    api_end(call);
+}
+
 void api_caller(struct api_call *call) {
     const struct access_actor *actor = &call->request.actor;
     struct json json;

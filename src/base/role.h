@@ -22,6 +22,7 @@ struct base;
 struct checker;
 struct projection;
 struct scheduler;
+struct scheduler_running; /* scheduler/scheduler.h */
 struct uv_loop_s;
 struct worker;
 
@@ -40,6 +41,10 @@ struct role_host {
     struct scheduler *scheduler; /* set by its engine while it is open */
     bool awaits_rollback; /* one lies in prequeue/, and nothing starts before
                              it is admitted or rejected */
+    /* What the program before left running in this process; NULL: it was none
+     * that left anything. */
+    const struct scheduler_running *adopted;
+    size_t adopted_count;
     uint64_t job_limit;   /* end after this many jobs; 0: never */
     bool once;            /* make one pass; later times need no turn */
     /* In a `run` without a server: does a `run` wait for this job? Only such
@@ -83,6 +88,12 @@ struct role_engine {
     bool (*is_idle)(const void *self);
     /* Ends the work of the role as far as `how` says. May be NULL. */
     void (*drain)(void *self, enum role_drain how);
+    /* Ends a drain: work is started again. NULL: it cannot be drained only for
+     * a while. */
+    void (*proceed)(void *self);
+    /* True if the instance can be closed without ending what another program in
+     * this process could not go on with. NULL: always. */
+    bool (*may_leave)(const void *self);
     /* True if nothing runs any more. NULL: this role never runs anything. */
     bool (*is_drained)(const void *self);
     /* Adds lines for GET /metrics. May be NULL. */

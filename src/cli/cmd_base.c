@@ -4,6 +4,7 @@
 #include "cli/console.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/base.h"
 #include "serve/daemon.h"
 #include "serve/tables.h"
+#include "serve/upgrade.h"
 #include "maintenance/fsck.h"
 #include "maintenance/target_config.h"
 #include "landing/git.h"
@@ -91,6 +93,87 @@ int cmd_serve(struct call *call) {
         !call_base(call, &options.base_path, &err))
         return console_error(&err);
     return daemon_run(&options);
+}
+
+/* ---- upgrade --------------------------------------------------------------
+ */
+
+enum { UPGRADE_LOOK_MS = 50 };
+
+struct upgrade_seen {
+    int64_t number;
+    const char *state, *error, *program;
+};
+
+static bool upgrade_read(struct call *call, struct span reply,
+                         struct upgrade_seen *ret_seen) {
+    struct span line;
+    if (!span_cut(&reply, '\n', &line))
+        return false;
+    *ret_seen = (struct upgrade_seen){
+        .number = call_line_number(line, "number"),
+        .state = call_line_text(line, "state", &call->arena),
+        .error = call_line_printable(line, "error", &call->arena),
+        .program = call_line_printable(line, "program", &call->arena),
+    };
+    return true;
+}
+
+/* While the programs change places, a connection may be cut. */
+static bool upgrade_await(struct call *call, struct client *client,
+                          int64_t number, struct upgrade_seen *ret_seen,
+                          struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    for (unsigned cuts = 0;;) {
+        if (!client_get(client, &reply, err, "/api/v1/upgrade")) {
+            if (err->kind != ERR_UNAVAILABLE || ++cuts > 100)
+                return false;
+        } else if (upgrade_read(call, text_span(&reply), ret_seen) &&
+                   ret_seen->number >= number &&
+                   (strcmp(ret_seen->state, "done") == 0 ||
+                    strcmp(ret_seen->state, "failed") == 0)) {
+            return true;
+        }
+        (void)poll(NULL, 0, UPGRADE_LOOK_MS);
+    }
+}
+
+int cmd_upgrade(struct call *call) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct client *client = NULL;
+    struct upgrade_seen seen = {0};
+    struct err err = {0};
+
+    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    bool ok = client_call(client, API_POST, "/api/v1/upgrade", SPAN("{}"),
+                          &reply, &err) &&
+              upgrade_read(call, text_span(&reply), &seen) &&
+              upgrade_await(call, client, seen.number, &seen, &err);
+    client_close(client);
+    if (ok && strcmp(seen.state, "failed") == 0)
+        ok = err_set(&err, ERR_REFUSED,
+                     "not upgraded, the server goes on as before: %s",
+                     seen.error);
+    if (!ok)
+        return console_error(&err);
+    console_note("the server has been upgraded to '%s'", seen.program);
+    return console_finish(0);
+}
+
+int cmd_upgrade_probe(struct call *call) {
+    struct upgrade_needs needs;
+    const char *path;
+    long long state = 0, guard = 0;
+    struct err err = {0};
+
+    if (!call_operands(call, 0, 0, &err) ||
+        !call_number(call, "state", 1, INT32_MAX, &state, &err) ||
+        !call_number(call, "guard", 1, INT32_MAX, &guard, &err) ||
+        !call_base(call, &path, &err))
+        return console_error(&err);
+    needs = (struct upgrade_needs){state, guard};
+    return upgrade_probe(path, &needs, &err) ? 0 : console_error(&err);
 }
 
 #define ALL_ROLES "all"

@@ -1,6 +1,8 @@
 #include "http/http.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
@@ -13,6 +15,11 @@ struct http {
     char *address;
 };
 
+static bool socket_copy(int fd, int *ret_fd, struct err *err) {
+    *ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return *ret_fd >= 0 || err_errno(err, errno, "cannot copy a descriptor");
+}
+
 static bool open_local(struct http *http, const struct http_options *options,
                        struct err *err) {
     const struct base *base = options->base;
@@ -22,9 +29,12 @@ static bool open_local(struct http *http, const struct http_options *options,
         .base = base,
     };
 
-    if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET, 0666, &local.fd,
-                     err) ||
-        !http_server_open(&local, &http->local, err))
+    const struct http_sockets *adopted = options->adopted;
+    bool ok = adopted != NULL && adopted->local >= 0
+                  ? socket_copy(adopted->local, &local.fd, err)
+                  : sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET, 0666,
+                                &local.fd, err);
+    if (!ok || !http_server_open(&local, &http->local, err))
         return err_wrap(err, "cannot answer on 'ctrl/%s'", BASE_SOCKET);
     http->open++;
     return true;
@@ -41,8 +51,13 @@ static bool open_tcp(struct http *http, const struct http_options *options,
         return true;
     CLEANUP(text_free_string) char *where = span_string(options->listen);
     CLEANUP(text_clear) struct text address = TEXT_INIT;
-    if (!http_server_listen_tcp(where, &tcp.fd, &address, err) ||
-        !http_server_open(&tcp, &http->tcp, err))
+    const struct http_sockets *adopted = options->adopted;
+    bool ok = adopted != NULL && adopted->tcp >= 0
+                  ? socket_copy(adopted->tcp, &tcp.fd, err)
+                  : http_server_listen_tcp(where, &tcp.fd, &address, err);
+    if (ok && address.len == 0)
+        http_server_url(tcp.fd, &address);
+    if (!ok || !http_server_open(&tcp, &http->tcp, err))
         return false;
     http->open++;
     http->address = text_take(&address);
@@ -62,6 +77,15 @@ bool http_open(const struct http_options *options, struct http **ret_http,
     else
         http_close(http);
     return false;
+}
+
+void http_quiesce(struct http *http, struct http_sockets *ret_sockets) {
+    ret_sockets->local = http_server_quiesce(http->local);
+    ret_sockets->tcp = http->tcp ? http_server_quiesce(http->tcp) : -1;
+}
+
+bool http_is_busy(const struct http *http) {
+    return http_server_is_busy(http->local);
 }
 
 static void server_closed(void *ctx) {

@@ -40,7 +40,7 @@ static bool address_parse(const char *text, struct sockaddr_storage *ret,
 }
 
 /* If the address has port 0, the kernel chose one. */
-static void url_add(int fd, struct text *url) {
+void http_server_url(int fd, struct text *url) {
     struct sockaddr_storage where;
     socklen_t bytes = sizeof(where);
     char host[INET6_ADDRSTRLEN] = "";
@@ -96,7 +96,7 @@ bool http_server_listen_tcp(const char *address, int *ret_fd,
                            address);
         return err_errno(err, errno, "cannot listen on '%s'", address);
     }
-    url_add(fd, ret_url);
+    http_server_url(fd, ret_url);
     *ret_fd = take_fd(&fd);
     return true;
 }

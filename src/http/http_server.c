@@ -59,6 +59,7 @@ struct exchange {
     struct MHD_Connection *connection;
     struct text uri;
     struct api_call *call;
+    bool changes;  /* it is not only a question */
     bool finished; /* the body is complete */
     bool suspended;
     bool gone;        /* the caller hung up */
@@ -271,6 +272,7 @@ static void exchange_open(struct exchange *exchange, enum api_method method) {
         .idempotency_key = span_of(key),
     };
 
+    exchange->changes = method != API_GET;
     exchange->call = api_call_open(exchange->server->options.api, &request,
                                    on_ready, exchange);
 }
@@ -459,6 +461,17 @@ bool http_server_open(const struct http_server_options *options,
     uv_prepare_start(&server->prepare, http_server_turn);
     *ret_server = server;
     return true;
+}
+
+int http_server_quiesce(struct http_server *server) {
+    return mhd.quiesce_daemon(server->daemon);
+}
+
+bool http_server_is_busy(const struct http_server *server) {
+    LIST_EACH (&((struct http_server *)(uintptr_t)server)->exchanges, it)
+        if (LIST_OF(it, struct exchange, link)->changes)
+            return true;
+    return false;
 }
 
 static void handle_closed(struct http_server *server) {

@@ -35,11 +35,18 @@ struct http_server_options {
  * the descriptor is closed as well. */
 bool http_server_open(const struct http_server_options *options,
                       struct http_server **ret_server, struct err *err);
+/* Accepts no connection any more; those that are made wait. Returns the
+ * listening descriptor, which is the caller's now. */
+int http_server_quiesce(struct http_server *server);
+/* True if a request to change something is being read or not answered yet. */
+bool http_server_is_busy(const struct http_server *server);
 /* Closes all open connections, then calls closed (may be NULL) from the
  * loop. */
 void http_server_close(struct http_server *server, void (*closed)(void *ctx),
                        void *ctx);
 
+/* Appends the URL under which a listening TCP socket is reached. */
+void http_server_url(int fd, struct text *url);
 /* Checks that it is an address as below. ERR_CONFIG. */
 bool http_server_address_check(const char *address, struct err *err);
 /* Listens on "ADDR:PORT", "[ADDR6]:PORT" or ":PORT" (loopback); appends the

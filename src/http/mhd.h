@@ -17,6 +17,7 @@
     CALL(get_timeout)                   \
     CALL(lookup_connection_value)       \
     CALL(queue_response)                \
+    CALL(quiesce_daemon)                \
     CALL(resume_connection)             \
     CALL(run)                           \
     CALL(start_daemon)                  \

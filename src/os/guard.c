@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/guard_frame.h"
+#include "os/guard_outbox.h"
 #include "os/guard_process.h"
 #include "os/process.h"
 
@@ -51,12 +52,6 @@ struct refused {
     enum guard_result result;
 };
 
-/* A descriptor that is sent with the first byte of a frame. */
-struct attached {
-    size_t at; /* in `out` */
-    int fd;
-};
-
 /* The handle outlives the descriptor that it polls. */
 struct guard_poll {
     uv_poll_t handle;
@@ -75,10 +70,8 @@ struct guard {
     uv_prepare_t prepare;
     uv_timer_t timer;
     unsigned handles; /* not yet closed */
-    struct text in, out;
-    size_t sent;
-    struct attached *attached; /* in the order of `at` */
-    size_t attached_count;
+    struct text in;
+    struct guard_outbox out;
     struct refused *refused;
     size_t refused_count;
     struct list unfinished; /* of struct unfinished.link */
@@ -98,6 +91,7 @@ struct guard {
     bool has_cgroup;
     unsigned slots_most;
     char *mode, *controllers;
+    char *tree_kept; /* of a guard that was handed over */
 };
 
 /* ---- the socket ---------------------------------------------------------- */
@@ -146,66 +140,13 @@ static void poll_close(struct guard *guard) {
     guard->poll = NULL;
 }
 
-static void out_clear(struct guard *guard) {
-    for (size_t i = 0; i < guard->attached_count; i++)
-        fd_close(&guard->attached[i].fd);
-    guard->attached_count = 0;
-    guard->sent = 0;
-    text_reset(&guard->out);
-}
-
-static bool send_plain(struct guard *guard, size_t bytes) {
-    ssize_t n = send(guard->process.fd, guard->out.p + guard->sent, bytes,
-                     MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0)
-        guard->sent += (size_t)n;
-    return n > 0;
-}
-
-/* Sends the first byte of a frame with its descriptor. */
-static bool send_attached(struct guard *guard) {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec part = {.iov_base = guard->out.p + guard->sent, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &guard->attached[0].fd, sizeof(int));
-    if (sendmsg(guard->process.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-        return false;
-    guard->sent++;
-    fd_close(&guard->attached[0].fd);
-    memmove(guard->attached, guard->attached + 1,
-            --guard->attached_count * sizeof *guard->attached);
-    return true;
-}
-
-static bool send_some(struct guard *guard) {
-    size_t next =
-        guard->attached_count > 0 ? guard->attached[0].at : guard->out.len;
-    return next > guard->sent ? send_plain(guard, next - guard->sent)
-                              : send_attached(guard);
-}
-
 void guard_flush(struct guard *guard) {
     if (guard->state != RUNNING || guard->closing)
         return;
-    while (guard->sent < guard->out.len)
-        if (!send_some(guard)) {
-            /* The socket is full, or the guard is dead: then reading reports
-             * it. */
-            ask_poll(guard, UV_READABLE | UV_WRITABLE);
-            return;
-        }
-    out_clear(guard);
-    ask_poll(guard, UV_READABLE);
+    bool all = guard_outbox_send(&guard->out, guard->process.fd);
+    /* If not, the socket is full, or the guard is dead: then reading reports
+     * it. */
+    ask_poll(guard, UV_READABLE | (all ? 0 : UV_WRITABLE));
 }
 
 /* ---- unfinished starts --------------------------------------------------- */
@@ -230,7 +171,7 @@ static void unfinished_add(struct guard *guard, uint64_t id) {
     it->id = id;
     list_push(&guard->unfinished, &it->link);
     map_put(&guard->by_id, map_num_key(&it->id), it);
-    if (first && guard->state == RUNNING)
+    if (first && guard->state == RUNNING && guard->poll != NULL)
         arm(guard, look_ms(guard));
 }
 
@@ -289,11 +230,11 @@ static void on_handle_closed(uv_handle_t *handle) {
     void *ctx = guard->closed_ctx;
     unfinished_clear(guard);
     text_clear(&guard->in);
-    text_clear(&guard->out);
-    free(guard->attached);
+    guard_outbox_clear(&guard->out);
     free(guard->refused);
     free(guard->mode);
     free(guard->controllers);
+    free(guard->tree_kept);
     free(guard);
     if (closed != NULL)
         closed(ctx);
@@ -306,7 +247,7 @@ static void close_now(struct guard *guard) {
     guard->state = CLOSED;
     poll_close(guard);
     guard_process_close(&guard->process);
-    out_clear(guard);
+    guard_outbox_drop(&guard->out);
     guard->handles = 2;
     uv_close((uv_handle_t *)&guard->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&guard->timer, on_handle_closed);
@@ -349,7 +290,7 @@ static void lose(struct guard *guard, const char *why) {
         while ((link = list_pop(&guard->unfinished)) != NULL)
             list_push(&guard->lost, link);
         map_clear(&guard->by_id);
-        out_clear(guard);
+        guard_outbox_drop(&guard->out);
     }
     kill_guard(guard);
     enter(guard, ENDING, STEP_MS);
@@ -400,7 +341,7 @@ static void say(struct guard *guard, enum guard_frame_kind kind, uint64_t id,
                 int64_t number, int64_t grace_ms) {
     struct guard_command word = {id, number, grace_ms};
     if (!guard->closing)
-        guard_command_encode(&guard->out, kind, &word);
+        guard_command_encode(&guard->out.frames, kind, &word);
 }
 
 /* The next guard is ready. */
@@ -542,7 +483,7 @@ static void look_running(struct guard *guard) {
         lose(guard, fault);
         return;
     }
-    if (guard->silent_ms > 0 && guard->out.len == 0)
+    if (guard->silent_ms > 0 && guard->out.frames.len == 0)
         say(guard, GUARD_FRAME_PING, 0, 0, 0);
     guard_flush(guard);
     arm(guard, look_ms(guard));
@@ -634,9 +575,9 @@ static bool await_ready(struct guard *guard, struct err *err) {
     }
 }
 
-bool guard_open(uv_loop_t *loop, const struct guard_options *options,
-                const struct guard_events *events, void *ctx,
-                struct guard **ret_guard, struct err *err) {
+static struct guard *guard_new(uv_loop_t *loop,
+                               const struct guard_options *options,
+                               const struct guard_events *events, void *ctx) {
     struct guard *guard = mem_alloc(sizeof *guard);
     *guard = (struct guard){.loop = loop,
                             .options = *options,
@@ -647,6 +588,13 @@ bool guard_open(uv_loop_t *loop, const struct guard_options *options,
     list_init(&guard->lost);
     if (guard->options.reply_ms == 0)
         guard->options.reply_ms = REPLY_MS;
+    return guard;
+}
+
+bool guard_open(uv_loop_t *loop, const struct guard_options *options,
+                const struct guard_events *events, void *ctx,
+                struct guard **ret_guard, struct err *err) {
+    struct guard *guard = guard_new(loop, options, events, ctx);
     if (guard_process_start(options, &guard->process, err) &&
         await_ready(guard, err)) {
         open_handles(guard);
@@ -660,6 +608,62 @@ bool guard_open(uv_loop_t *loop, const struct guard_options *options,
     return err_wrap(err, "cannot start the supervisor");
 }
 
+/* ---- another program in this process ------------------------------------- */
+
+bool guard_is_settled(const struct guard *guard) {
+    return guard->state == RUNNING && !guard->closing && guard->in.len == 0 &&
+           guard->out.frames.len == 0 && guard->refused_count == 0;
+}
+
+size_t guard_unfinished(const struct guard *guard) {
+    return map_count(&guard->by_id);
+}
+
+void guard_hand_over(struct guard *guard, struct guard_handover *ret_handover) {
+    struct guard_process *process = &guard->process;
+    *ret_handover = (struct guard_handover){
+        .fd = process->fd,
+        .pid = process->pid,
+        .has_cgroup = guard->has_cgroup,
+        .mode = span_of(guard->mode),
+        .tree = span_of(process->tree),
+        .controllers = span_of(guard->controllers),
+        .slots_most = guard->slots_most,
+    };
+    guard->tree_kept = process->tree;
+    *process = GUARD_PROCESS_INIT;
+    poll_close(guard);
+    uv_timer_stop(&guard->timer);
+    guard->state = ENDING;
+}
+
+bool guard_adopt(uv_loop_t *loop, const struct guard_options *options,
+                 const struct guard_handover *handover,
+                 const struct guard_events *events, void *ctx,
+                 struct guard **ret_guard, struct err *err) {
+    unsigned long long born = process_start(handover->pid);
+    if (born == 0 || getpid() != process_parent(handover->pid))
+        return err_set(err, ERR_UNAVAILABLE,
+                       "the supervisor %d is no child of this process",
+                       (int)handover->pid);
+    struct guard *guard = guard_new(loop, options, events, ctx);
+    guard->process = (struct guard_process){
+        .fd = handover->fd,
+        .pid = handover->pid,
+        .born = born,
+        .tree = handover->tree.len > 0 ? span_string(handover->tree) : NULL,
+    };
+    guard->has_cgroup = handover->has_cgroup;
+    guard->mode = span_string(handover->mode);
+    guard->controllers = span_string(handover->controllers);
+    guard->slots_most = handover->slots_most;
+    for (size_t i = 0; i < handover->id_count; i++)
+        unfinished_add(guard, handover->ids[i]);
+    open_handles(guard);
+    *ret_guard = guard;
+    return true;
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 static void refuse_start(struct guard *guard, uint64_t id,
@@ -669,28 +673,18 @@ static void refuse_start(struct guard *guard, uint64_t id,
     guard->refused[guard->refused_count++] = (struct refused){id, result};
 }
 
-/* The descriptor goes out with the frame that begins at `at`. */
-static bool attach(struct guard *guard, int fd, size_t at) {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0)
-        return false;
-    guard->attached = mem_grow(guard->attached, guard->attached_count + 1,
-                               sizeof *guard->attached);
-    guard->attached[guard->attached_count++] = (struct attached){at, copy};
-    return true;
-}
-
 void guard_start(struct guard *guard, const struct guard_start *start) {
     if (guard->closing)
         return;
-    size_t before = guard->out.len;
+    size_t before = guard->out.frames.len;
     if (start->argv == NULL || start->argv[0] == NULL ||
-        !guard_start_encode(&guard->out, start)) {
+        !guard_start_encode(&guard->out.frames, start)) {
         refuse_start(guard, start->id, GUARD_CANNOT);
         return;
     }
-    if (start->stdin_fd >= 0 && !attach(guard, start->stdin_fd, before)) {
-        guard->out.len = before;
+    if (start->stdin_fd >= 0 &&
+        !guard_outbox_attach(&guard->out, start->stdin_fd, before)) {
+        guard->out.frames.len = before;
         refuse_start(guard, start->id, GUARD_TEMPORARY);
         return;
     }

@@ -255,6 +255,33 @@ void guard_lease(struct guard *guard, struct boot until);
 
 void guard_flush(struct guard *guard);
 
+/* What another program that is executed in this process needs to take over the
+ * guard with its tasks. The spans are valid as long as the guard. */
+struct guard_handover {
+    int fd; /* the socket; it is open across exec, and so are its tasks */
+    pid_t pid;
+    bool has_cgroup;
+    struct span mode, tree, controllers;
+    unsigned slots_most;
+    const uint64_t *ids; /* of unfinished starts; the receiver's */
+    size_t id_count;
+};
+
+/* True if nothing is queued, half sent or half received, and the guard is well:
+ * it can be handed over. */
+bool guard_is_settled(const struct guard *guard);
+size_t guard_unfinished(const struct guard *guard);
+/* Gives up the guard without ending it. After that only guard_close may be
+ * called, which frees the rest. `ids` is not set. */
+void guard_hand_over(struct guard *guard, struct guard_handover *ret_handover);
+/* Takes over a guard that the program before handed over. The options must be
+ * those it was opened with; their descriptor of the base may differ. Nothing is
+ * read before the loop runs. False: it is not our child any more. */
+bool guard_adopt(uv_loop_t *loop, const struct guard_options *options,
+                 const struct guard_handover *handover,
+                 const struct guard_events *events, void *ctx,
+                 struct guard **ret_guard, struct err *err);
+
 /* Kills all tasks (no more events are reported), waits in the loop until the
  * guard is gone, frees everything and calls `closed` (may be NULL). The loop
  * must run until then. */

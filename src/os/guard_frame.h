@@ -16,6 +16,10 @@
 #include "lib/text.h"
 #include "os/guard.h"
 
+/* Changes with every frame whose layout or meaning changes: a program that is
+ * executed in place of another one goes on talking to its guard. */
+enum { GUARD_PROTOCOL = 1 };
+
 enum {
     GUARD_FRAME_HEAD = 8,
     GUARD_FRAME_MAX = 16 << 20 /* of a body; more than exec accepts */

@@ -130,6 +130,24 @@ bool output_add(struct output *output, struct span bytes, struct span stamps,
     return true;
 }
 
+bool output_add_file(struct output *output, int fd, uint64_t limit,
+                     char ret_place[OUTPUT_PLACE_BYTES], uint64_t *ret_bytes,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct stat st;
+    if (fstat(fd, &st) == 0) {
+        size_t size =
+            (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
+        text_reserve(&bytes, size);
+        ssize_t n = pread(fd, bytes.p, size, 0);
+        bytes.len = n > 0 ? (size_t)n : 0;
+    }
+    if (!output_add(output, text_span(&bytes), SPAN(""), ret_place, err))
+        return false;
+    *ret_bytes = bytes.len;
+    return true;
+}
+
 void output_filed(struct output *output) {
     output->filed = true;
 }

@@ -36,6 +36,10 @@ void output_close(struct output *output); /* flushes; NULL is fine */
  * ret_place at once; the bytes are written by output_flush. */
 bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
+/* The same with the first `limit` bytes of a file. */
+bool output_add_file(struct output *output, int fd, uint64_t limit,
+                     char ret_place[OUTPUT_PLACE_BYTES], uint64_t *ret_bytes,
+                     struct err *err);
 /* Call it when the guard has written the whole file of an attempt, or something
  * else on the file system has to be synced with the next outputs. */
 void output_filed(struct output *output);

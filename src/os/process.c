@@ -114,7 +114,7 @@ void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
     *ret_procs = process_start(pid) != 0;
 }
 
-static pid_t process_parent(pid_t pid) {
+pid_t process_parent(pid_t pid) {
     return (pid_t)stat_field(pid, 4);
 }
 

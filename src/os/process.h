@@ -12,6 +12,7 @@
 /* Start time in ticks since boot: together with the pid it identifies a
  * process. 0: no such process. */
 unsigned long long process_start(pid_t pid);
+pid_t process_parent(pid_t pid); /* 0: no such process */
 /* True if the process that started then still exists and is not a zombie. */
 bool process_lives(pid_t pid, unsigned long long start);
 

@@ -1,5 +1,6 @@
 #include "scheduler/scheduler.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -176,6 +177,89 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
     list_push(&scheduler->ended, &attempt->link);
 }
 
+static const struct scheduler_running *
+find_adopted(const struct scheduler *scheduler, uint64_t num, uint64_t task,
+             unsigned attempt) {
+    for (size_t i = 0; i < scheduler->adopted_count; i++) {
+        const struct scheduler_running *it = &scheduler->adopted[i];
+        if (it->num == num && it->attempt == attempt && it->task == task)
+            return it;
+    }
+    return NULL;
+}
+
+/* It runs, as if this program had started it. */
+static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
+                  const struct scheduler_running *running) {
+    uint64_t next = scheduler->next_handle;
+    scheduler->next_handle = running->handle - 1;
+    struct attempt *attempt =
+        scheduler_attempt_new(scheduler, tracked, running->attempt);
+    if (next > scheduler->next_handle)
+        scheduler->next_handle = next;
+    attempt->assigned = running->assigned;
+    attempt->is_started = true;
+    if (tracked->array != NULL) {
+        attempt->of_array = true;
+        attempt->task = running->task;
+        array_task_start(&tracked->array->array, running->task);
+    }
+    if (tracked->job.cancel_asked)
+        tracked->killer = RETRY_OPERATOR;
+    scheduler->running++;
+    picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
+                    (struct span){0});
+    if (running->is_lasting)
+        (void)scheduler_lasting(scheduler, attempt->handle);
+}
+
+/* An array whose tasks were all waiting for their next attempts also goes on.
+ */
+static bool adopt_array(struct scheduler *scheduler, const struct job *job,
+                        struct store_batch *batch, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count;
+    if (!store_attempts(scheduler->store, job->num, &arena, &rows, &count, err))
+        return false;
+    struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
+    struct tracked_array *array = scheduler_array_adopt(scheduler, tracked);
+    if (array == NULL)
+        return err_set(err, ERR_UNAVAILABLE, "cannot read the tasks of a job");
+    for (size_t i = 0; i < count; i++) {
+        size_t task = 0;
+        while (task < array->array.count &&
+               !span_equal(array->array.tasks[task].node, rows[i].node))
+            task++;
+        if (rows[i].ended.ns != 0 || task == array->array.count)
+            continue;
+        const struct scheduler_running *running =
+            find_adopted(scheduler, job->num, task, rows[i].attempt);
+        if (running != NULL) {
+            adopt(scheduler, tracked, running);
+            continue;
+        }
+        rows[i].status = TASK_LOST;
+        rows[i].ended = scheduler->now;
+        rows[i].reason = SPAN(REASON_RECOVERED);
+        store_end(batch, &rows[i]);
+        store_task_set(batch, job->num, rows[i].node, TASK_UNSTARTED,
+                       (struct wall){0});
+    }
+    return true;
+}
+
+/* True if the job was left running by the program before. */
+static bool is_adopted(struct scheduler *scheduler, const struct job *job,
+                       bool array) {
+    const struct scheduler_running *running =
+        array ? NULL : find_adopted(scheduler, job->num, 0, job->attempt);
+    if (running == NULL)
+        return false;
+    adopt(scheduler, scheduler_job_keep(scheduler, job), running);
+    return true;
+}
+
 /* The tasks of an array start again, but tasks that are done stay done. */
 static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
                           struct store_batch *batch, struct err *err) {
@@ -239,9 +323,11 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             arena_clear(&tasks);
             if (!ok)
                 break;
-            if (array)
+            if (array && scheduler->adopted != NULL)
+                ok = adopt_array(scheduler, &jobs[i], batch, err);
+            else if (array)
                 ok = recover_tasks(scheduler, &jobs[i], batch, err);
-            else
+            else if (!is_adopted(scheduler, &jobs[i], array))
                 recover_one(scheduler, &jobs[i]);
         }
         ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
@@ -260,8 +346,71 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
     store_listen(scheduler->store, scheduler_on_event, scheduler);
     if (!scheduler_load(scheduler, err))
         return false;
-    return (!recover_running || recover(scheduler, err)) &&
-           scheduler_train_load(scheduler, err);
+    bool ok = (!recover_running || recover(scheduler, err)) &&
+              scheduler_train_load(scheduler, err);
+    if (ok && scheduler->running != scheduler->adopted_count)
+        ok = err_set(err, ERR_DATA,
+                     "an attempt that runs on is not executing according to "
+                     "the registry");
+    scheduler->adopted = NULL;
+    scheduler->adopted_count = 0;
+    return ok;
+}
+
+/* ---- another program in this process ------------------------------------- */
+
+void scheduler_adopt(struct scheduler *scheduler,
+                     const struct scheduler_running *running, size_t count) {
+    scheduler->adopted = running;
+    scheduler->adopted_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (running[i].handle > scheduler->next_handle)
+            scheduler->next_handle = running[i].handle;
+}
+
+bool scheduler_may_leave(const struct scheduler *scheduler) {
+    if (scheduler->in_flight || !list_empty(&scheduler->ended) ||
+        scheduler_train_is_busy(scheduler) ||
+        scheduler_train_executes(scheduler))
+        return false;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link) {
+        const struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (!attempt->is_started || job_has(&attempt->tracked->job, JOB_LANDS))
+            return false;
+    }
+    return true;
+}
+
+size_t scheduler_list_running(const struct scheduler *scheduler,
+                              struct arena *arena,
+                              struct scheduler_running **ret_running) {
+    size_t count = 0;
+    *ret_running = arena_alloc(arena, (scheduler->running + 1) *
+                                          sizeof(struct scheduler_running));
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link) {
+        const struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        assert(count < scheduler->running);
+        (*ret_running)[count++] = (struct scheduler_running){
+            .handle = attempt->handle,
+            .num = attempt->tracked->num,
+            .task = attempt->task,
+            .attempt = attempt->number,
+            .assigned = attempt->assigned,
+            .is_lasting = attempt->is_lasting,
+        };
+    }
+    return count;
+}
+
+void scheduler_proceed(struct scheduler *scheduler) {
+    struct err err;
+    scheduler->draining = false;
+    scheduler->idle = false;
+    if ((scheduler->options.parts & SCHEDULER_STARTS) == 0)
+        return;
+    picker_restart(scheduler->picker);
+    if (!scheduler_train_load(scheduler, &err))
+        log_error("cannot read the sets that are pending: %s", err.text);
 }
 
 /* ---- a turn ------------------------------------------------------------- */

@@ -84,6 +84,30 @@ void scheduler_free(struct scheduler *scheduler);
  * changes are probed, other jobs go back to P. */
 bool scheduler_start(struct scheduler *scheduler, struct wall now, bool recover,
                      struct err *err);
+/* An attempt of a command that runs on while another program is executed in
+ * this process. */
+struct scheduler_running {
+    uint64_t handle, num;
+    uint64_t task; /* its place in an array, or 0 */
+    unsigned attempt;
+    struct wall assigned;
+    bool is_lasting;
+};
+
+/* True if the scheduler can be closed without ending anything: after
+ * scheduler_drain nothing is under way except started attempts of commands. */
+bool scheduler_may_leave(const struct scheduler *scheduler);
+/* Lists these attempts, in the arena. */
+size_t scheduler_list_running(const struct scheduler *scheduler,
+                              struct arena *arena,
+                              struct scheduler_running **ret_running);
+/* Before scheduler_start: these attempts are running, and are not recovered.
+ * The array must be valid until then. If the registry does not know of one of
+ * them as executing, scheduler_start fails (ERR_DATA). */
+void scheduler_adopt(struct scheduler *scheduler,
+                     const struct scheduler_running *running, size_t count);
+/* Ends scheduler_drain: everything goes on. */
+void scheduler_proceed(struct scheduler *scheduler);
 /* Sets new limits and targets. */
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options);

@@ -129,6 +129,22 @@ static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
         scheduler_attempt_begin(scheduler, tracked->num, SPAN(REASON_START));
 }
 
+struct tracked_array *scheduler_array_adopt(struct scheduler *scheduler,
+                                            struct tracked_job *tracked) {
+    struct tracked_array *array;
+    if (!array_load(scheduler, &tracked->job, &array) || array == NULL)
+        return NULL;
+    for (size_t i = 0; i < array->array.count; i++)
+        if (array->array.tasks[i].status == TASK_RUNNING)
+            array->array.tasks[i].status = TASK_UNSTARTED;
+    scheduler_job_execute(scheduler, tracked);
+    tracked->array = array;
+    array->tracked = tracked;
+    array->begun = true;
+    array_insert(scheduler, array);
+    return array;
+}
+
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
                            bool ok) {
     struct tracked_job *tracked = scheduler_job_get(scheduler, plan->num);

@@ -8,6 +8,7 @@
 #include "scheduler/scheduler_plan.h"
 
 struct scheduler;
+struct tracked_job;
 
 /* Picks jobs for the free slots and adds their assignments to the batch. */
 void scheduler_plan_starts(struct scheduler *scheduler);
@@ -31,5 +32,10 @@ void scheduler_start_committed(struct scheduler *scheduler,
 /* The same for the step of a whole array to X, before its first task. */
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
                            bool ok);
+
+/* The array was executing when this program was executed; it goes on. NULL: its
+ * tasks cannot be read, or it is none. */
+struct tracked_array *scheduler_array_adopt(struct scheduler *scheduler,
+                                            struct tracked_job *tracked);
 
 #endif

@@ -60,6 +60,8 @@ struct scheduler {
     bool follows;         /* see scheduler_follow */
     struct map followed;  /* num -> struct followed */
     bool draining, returning;
+    const struct scheduler_running *adopted; /* until scheduler_start is done */
+    size_t adopted_count;
     bool idle; /* the last turn found nothing to do */
     bool failed;
     struct wall again_at;     /* after a batch that failed */

@@ -1,8 +1,12 @@
 #include "serve/daemon.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "serve/tables.h"
@@ -11,7 +15,9 @@
 #include "base/base.h"
 #include "http/http.h"
 #include "maintenance/target_config.h"
+#include "os/fd.h"
 #include "serve/roles.h"
+#include "serve/upgrade.h"
 
 #define SERVER_LOCK "serve" /* of the process that answers on the socket */
 
@@ -23,12 +29,20 @@ struct daemon {
     struct roles *roles;
     struct api *api;
     struct http *http;
-    uv_signal_t term, interrupt, hang_up;
+    uv_signal_t term, interrupt, hang_up, user2;
     uv_timer_t api_timer;
     int serve_lock;
     int status;
     bool stopping, closing;
     unsigned signals; /* that asked for the stop */
+    struct upgrade *upgrade;
+    char program[PATH_MAX];      /* as it was found at the start */
+    struct http_sockets sockets; /* of a server that accepts no more */
+    int state_fd, program_fd;    /* to be executed when all is closed */
+    /* What the program before handed over, until this one is ready. */
+    struct arena memory;
+    struct upgrade_state before;
+    int before_fd, before_program_fd; /* -1: there was none */
 };
 
 static int complain(const struct err *err) {
@@ -47,6 +61,9 @@ static void close_all(struct daemon *daemon) {
     uv_close((uv_handle_t *)&daemon->term, NULL);
     uv_close((uv_handle_t *)&daemon->interrupt, NULL);
     uv_close((uv_handle_t *)&daemon->hang_up, NULL);
+    uv_close((uv_handle_t *)&daemon->user2, NULL);
+    upgrade_free(daemon->upgrade);
+    daemon->upgrade = NULL;
     uv_close((uv_handle_t *)&daemon->api_timer, NULL);
     roles_close(daemon->roles, NULL, NULL);
 }
@@ -89,6 +106,129 @@ static void on_hang_up(uv_signal_t *handle, int number) {
         log_info("configuration reloaded");
     else
         log_error("the configuration was not reloaded: %s", err.text);
+}
+
+/* ---- another program in this process ------------------------------------- */
+
+static bool on_upgrade(void *ctx, struct err *err) {
+    struct daemon *daemon = ctx;
+    if (daemon->stopping || daemon->upgrade == NULL)
+        return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
+    return upgrade_begin(daemon->upgrade, err);
+}
+
+static void on_upgrade_show(void *ctx, struct text *out) {
+    struct daemon *daemon = ctx;
+    upgrade_show(daemon->upgrade, out);
+}
+
+static bool on_foreign(void *ctx, const struct guard_end *end) {
+    struct daemon *daemon = ctx;
+    return upgrade_ended(daemon->upgrade, end);
+}
+
+static void on_user2(uv_signal_t *handle, int number) {
+    struct err err;
+    (void)number;
+    if (!on_upgrade(handle->data, &err))
+        log_error("not upgraded: %s", err.text);
+}
+
+static void on_quiesce(void *ctx) {
+    struct daemon *daemon = ctx;
+    if (daemon->http != NULL)
+        http_quiesce(daemon->http, &daemon->sockets);
+}
+
+static bool on_busy(void *ctx) {
+    struct daemon *daemon = ctx;
+    return daemon->http != NULL && http_is_busy(daemon->http);
+}
+
+/* A copy that stays open across exec. */
+static int keep_fd(int fd) {
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD, 3);
+}
+
+static bool hand_over(struct daemon *daemon, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct upgrade_state state = {
+        .number = upgrade_number(daemon->upgrade),
+        .program_fd = open("/proc/self/exe", O_RDONLY),
+        .base_fd = keep_fd(daemon->base->lock_fd),
+        .serve_fd = keep_fd(daemon->serve_lock),
+        .sockets = {keep_fd(daemon->sockets.local),
+                    keep_fd(daemon->sockets.tcp)},
+    };
+    if (state.program_fd < 0)
+        return err_errno(err, errno, "cannot open this program");
+    if (!roles_hand_over(daemon->roles, &arena, &state.roles, err))
+        return false;
+    int guard_fd = state.roles.worker.guard.fd;
+    if (fcntl(guard_fd, F_SETFD, 0) < 0)
+        return err_errno(err, errno, "cannot pass the supervisor on");
+    fd_close(&daemon->serve_lock);
+    daemon->program_fd = state.program_fd;
+    daemon->state_fd = upgrade_state_write(&state, err);
+    return daemon->state_fd >= 0;
+}
+
+static void on_leave(void *ctx) {
+    struct daemon *daemon = ctx;
+    struct err err;
+    if (!hand_over(daemon, &err)) {
+        log_error("cannot hand over: %s", err.text);
+        daemon->status = err_exit_status(err.kind);
+    }
+    close_all(daemon);
+}
+
+/* What was inherited and copied is not needed any more. */
+static void forget_before(struct daemon *daemon) {
+    struct upgrade_state *before = &daemon->before;
+    if (daemon->before_fd < 0)
+        return;
+    for (size_t i = 0; i < before->roles.role_count; i++)
+        fd_close(&before->roles.roles[i].lock_fd);
+    if (before->roles.has_worker)
+        (void)fcntl(before->roles.worker.guard.fd, F_SETFD, FD_CLOEXEC);
+    fd_close(&before->program_fd);
+    fd_close(&before->base_fd);
+    fd_close(&before->serve_fd);
+    fd_close(&before->sockets.local);
+    fd_close(&before->sockets.tcp);
+    fd_close(&daemon->before_fd);
+    if (before->failed.len == 0)
+        log_info("upgraded to '%s', %zu attempts go on", daemon->program,
+                 before->roles.running_count);
+    arena_clear(&daemon->memory);
+}
+
+/* While the program before can go on, it does. */
+static void on_failed(void *ctx, const struct err *err) {
+    struct daemon *daemon = ctx;
+    if (daemon->before_fd >= 0 && daemon->before.failed.len == 0)
+        upgrade_fall_back(daemon->before_fd, daemon->before_program_fd, err);
+}
+
+static bool read_before(struct daemon *daemon, struct err *err) {
+    if (!upgrade_inherited(&daemon->before_fd, &daemon->before_program_fd)) {
+        daemon->before_fd = -1;
+        return true;
+    }
+    return upgrade_state_read(daemon->before_fd, &daemon->memory,
+                              &daemon->before, err);
+}
+
+static void find_program(struct daemon *daemon) {
+    ssize_t n = readlink("/proc/self/exe", daemon->program,
+                         sizeof(daemon->program) - 1);
+    daemon->program[n > 0 ? n : 0] = '\0';
+    /* The program before is executed by its descriptor: its path may mean
+     * another program by now, which is what the next upgrade should execute. */
+    static const char gone[] = " (deleted)";
+    if (span_ends(span_of(daemon->program), gone))
+        daemon->program[strlen(daemon->program) - strlen(gone)] = '\0';
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -140,6 +280,7 @@ static bool start_api(struct daemon *daemon, struct err *err) {
         .base = daemon->base,
         .listen = daemon->options->listen ? span_of(daemon->options->listen)
                                           : daemon->base->config.serve.listen,
+        .adopted = daemon->before_fd >= 0 ? &daemon->before.sockets : NULL,
     };
     return http_open(&http, &daemon->http, err);
 }
@@ -148,12 +289,15 @@ static void watch_signals(struct daemon *daemon) {
     uv_signal_init(&daemon->loop, &daemon->term);
     uv_signal_init(&daemon->loop, &daemon->interrupt);
     uv_signal_init(&daemon->loop, &daemon->hang_up);
+    uv_signal_init(&daemon->loop, &daemon->user2);
     uv_timer_init(&daemon->loop, &daemon->api_timer);
     daemon->term.data = daemon->interrupt.data = daemon;
     daemon->hang_up.data = daemon->api_timer.data = daemon;
+    daemon->user2.data = daemon;
     uv_signal_start(&daemon->term, on_stop_signal, SIGTERM);
     uv_signal_start(&daemon->interrupt, on_stop_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
+    uv_signal_start(&daemon->user2, on_user2, SIGUSR2);
     signal(SIGPIPE, SIG_IGN);
     /* Whoever started this process may have blocked them. */
     sigset_t none;
@@ -181,26 +325,52 @@ static bool start(struct daemon *daemon, struct err *err) {
         .turned = on_turned,
         .stopped = on_stopped,
         .lost = on_lost,
+        .adopted = daemon->before_fd >= 0 ? &daemon->before.roles : NULL,
+        .failed = on_failed,
+        .upgrade = on_upgrade,
+        .upgrade_show = on_upgrade_show,
+        .foreign = on_foreign,
         .ctx = daemon,
     };
     if (!target_config_is_apart(&daemon->base->config, daemon->base->path, err))
         return false;
-    if (options->answers &&
+    if (daemon->before_fd >= 0 && daemon->before.serve_fd >= 0)
+        daemon->serve_lock = fcntl(daemon->before.serve_fd, F_DUPFD_CLOEXEC, 3);
+    if (options->answers && daemon->serve_lock < 0 &&
         !base_take_role(daemon->base, SERVER_LOCK, &daemon->serve_lock, err))
         return false;
     if (!roles_open(&daemon->loop, &roles, &daemon->roles, err))
         return false;
     watch_signals(daemon);
+    daemon->upgrade = upgrade_new(&(struct upgrade_options){
+        .loop = &daemon->loop,
+        .base = daemon->base,
+        .roles = daemon->roles,
+        .program = daemon->program,
+        .before = daemon->before_fd >= 0 ? &daemon->before : NULL,
+        .quiesce = on_quiesce,
+        .is_busy = on_busy,
+        .leave = on_leave,
+        .ctx = daemon,
+    });
     if (!start_api(daemon, err)) {
+        on_failed(daemon, err);
         close_all(daemon);
         return false;
     }
-    announce(daemon);
+    if (daemon->before_fd < 0)
+        announce(daemon);
+    forget_before(daemon);
     return true;
 }
 
 int daemon_run(const struct daemon_options *options) {
-    struct daemon daemon = {.options = options, .serve_lock = -1};
+    struct daemon daemon = {.options = options,
+                            .serve_lock = -1,
+                            .state_fd = -1,
+                            .program_fd = -1,
+                            .before_fd = -1,
+                            .sockets = {-1, -1}};
     struct err err;
     struct base_open how = {
         .store = {.own_thread = true,
@@ -209,15 +379,25 @@ int daemon_run(const struct daemon_options *options) {
     };
     log_init(options->answers ? "serve" : "daemon",
              options->quiet ? LOG_ERROR : LOG_INFO);
-    if (!base_open(options->base_path, &how, &daemon.base, &err))
+    find_program(&daemon);
+    if (!read_before(&daemon, &err) ||
+        !base_open(options->base_path, &how, &daemon.base, &err)) {
+        on_failed(&daemon, &err);
         return complain(&err);
+    }
     uv_loop_init(&daemon.loop);
-    if (!start(&daemon, &err))
+    if (!start(&daemon, &err)) {
+        on_failed(&daemon, &err);
         daemon.status = complain(&err);
+    }
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
     if (daemon.serve_lock >= 0)
         base_give_role(daemon.base, SERVER_LOCK, &daemon.serve_lock);
     base_close(daemon.base);
+    if (daemon.state_fd >= 0) {
+        upgrade_execute(daemon.program, daemon.state_fd, daemon.program_fd);
+        daemon.status = err_exit_status(ERR_UNAVAILABLE);
+    }
     return daemon.status;
 }

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "base/config_record.h"
 #include "lib/log.h"
 #include "os/clock.h"
+#include "os/fd.h"
 #include "os/fifo.h"
 #include "os/output.h"
 #include "maintenance/target_config.h"
@@ -102,7 +104,9 @@ static void on_lasting(void *ctx, uint64_t handle) {
 
 static void on_foreign(void *ctx, const struct guard_end *end) {
     struct roles *roles = ctx;
-    if (roles->host.checker && checker_ended(roles->host.checker, end))
+    if ((roles->host.checker && checker_ended(roles->host.checker, end)) ||
+        (roles->options.foreign &&
+         roles->options.foreign(roles->options.ctx, end)))
         roles_wake(roles);
 }
 
@@ -149,6 +153,8 @@ static bool hook_ready(void *ctx, struct err *err) {
     struct roles *roles = ctx;
     if (roles->stopping != GOING)
         return err_set(err, ERR_UNAVAILABLE, "stopping");
+    if (roles->preparing)
+        return err_set(err, ERR_UNAVAILABLE, "being upgraded");
     return roles->host.worker == NULL ||
            guard_runs(worker_guard(roles->host.worker)) ||
            err_set(err, ERR_UNAVAILABLE, "the supervisor is being replaced");
@@ -180,12 +186,26 @@ static void hook_metrics(void *ctx, struct text *out) {
             roles->engines[i].engine->metrics(roles->engines[i].self, out);
 }
 
+static bool hook_upgrade(void *ctx, struct err *err) {
+    struct roles *roles = ctx;
+    return roles->options.upgrade(roles->options.ctx, err);
+}
+
+static void hook_upgrade_show(void *ctx, struct text *out) {
+    struct roles *roles = ctx;
+    roles->options.upgrade_show(roles->options.ctx, out);
+}
+
 const struct api_roles *roles_hooks(struct roles *roles) {
     return &roles->hooks;
 }
 
 struct output *roles_output(struct roles *roles) {
     return roles->output;
+}
+
+struct guard *roles_guard(struct roles *roles) {
+    return roles->host.worker ? worker_guard(roles->host.worker) : NULL;
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -204,13 +224,28 @@ static void choose_roles(struct roles *roles) {
     }
 }
 
+/* -1: the program before had not this role. */
+static int adopted_lock(const struct roles *roles, const char *name) {
+    const struct roles_handover *from = roles->options.adopted;
+    for (size_t i = 0; from != NULL && i < from->role_count; i++)
+        if (span_is(from->roles[i].name, name))
+            return fcntl(from->roles[i].lock_fd, F_DUPFD_CLOEXEC, 3);
+    return -1;
+}
+
+static bool take_lock(struct roles *roles, const char *name, int *ret_fd,
+                      struct err *err) {
+    *ret_fd = adopted_lock(roles, name);
+    return *ret_fd >= 0 || base_take_role(roles->base, name, ret_fd, err);
+}
+
 static bool take_roles(struct roles *roles, struct err *err) {
     for (size_t i = 0; i < roles->host.role_count; i++) {
         char fifo[64];
         const char *name = roles->host.roles[i]->name;
         struct held_role *held = &roles->held[i];
         snprintf(fifo, sizeof(fifo), BASE_ROLE_FIFO, name);
-        if (!base_take_role(roles->base, name, &held->lock_fd, err) ||
+        if (!take_lock(roles, name, &held->lock_fd, err) ||
             !fifo_open(roles->base->dirs[BASE_CTRL], fifo, &held->fifo_fd, err))
             return false;
     }
@@ -253,6 +288,9 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .guard_role = children == ROLE_TASKS ? NULL : "check",
         .slots = (unsigned)base->config.queue.concurrency,
         .terminal = roles->options.terminal,
+        .adopted = roles->options.adopted && roles->options.adopted->has_worker
+                       ? &roles->options.adopted->worker
+                       : NULL,
         .lost = on_guard_lost,
         .restored = on_guard_restored,
         .lasting = on_lasting,
@@ -334,6 +372,8 @@ static void set_hooks(struct roles *roles) {
         .trigger = hook_trigger,
         .ready = hook_ready,
         .metrics = hook_metrics,
+        .upgrade = roles->options.upgrade ? hook_upgrade : NULL,
+        .upgrade_show = roles->options.upgrade ? hook_upgrade_show : NULL,
     };
 }
 
@@ -365,6 +405,10 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
         .wake = wake,
         .ctx = roles,
     };
+    if (options->adopted != NULL) {
+        roles->host.adopted = options->adopted->running;
+        roles->host.adopted_count = options->adopted->running_count;
+    }
     choose_roles(roles);
     uv_async_init(loop, &roles->async, on_async);
     uv_timer_init(loop, &roles->timer);
@@ -372,9 +416,13 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
     roles->look = true;
     options->box->async = &roles->async;
     if (!start_parts(roles, loop, err)) {
+        if (options->failed)
+            options->failed(options->ctx, err);
         roles_close(roles, NULL, NULL);
         return false;
     }
+    roles->host.adopted = NULL;
+    roles->options.adopted = NULL;
     listen_to_triggers(roles, loop);
     record_config(roles);
     store_listen(roles->base->store, on_event, roles);
@@ -424,6 +472,60 @@ bool roles_used_up(struct roles *roles) {
 void roles_interrupted(struct roles *roles) {
     if (roles->host.worker)
         worker_interrupted(roles->host.worker);
+}
+
+/* ---- another program in this process ------------------------------------- */
+
+void roles_prepare(struct roles *roles) {
+    roles->preparing = true;
+    for (size_t i = 0; i < roles->engine_count; i++)
+        if (roles->engines[i].engine->proceed)
+            roles->engines[i].engine->drain(roles->engines[i].self, ROLE_DRAIN);
+    roles_wake(roles);
+}
+
+void roles_proceed(struct roles *roles) {
+    roles->preparing = false;
+    if (roles->stopping != GOING)
+        return;
+    for (size_t i = 0; i < roles->engine_count; i++)
+        if (roles->engines[i].engine->proceed)
+            roles->engines[i].engine->proceed(roles->engines[i].self);
+    roles->look = true;
+    roles_wake(roles);
+}
+
+bool roles_may_leave(struct roles *roles) {
+    for (size_t i = 0; i < roles->engine_count; i++) {
+        const struct open_engine *open = &roles->engines[i];
+        if (open->engine->may_leave && !open->engine->may_leave(open->self))
+            return false;
+    }
+    return roles->stopping == GOING && store_is_idle(roles->base->store) &&
+           (roles->host.checker == NULL ||
+            checker_waiting(roles->host.checker) == 0) &&
+           (roles->host.worker == NULL || worker_may_leave(roles->host.worker));
+}
+
+bool roles_hand_over(struct roles *roles, struct arena *arena,
+                     struct roles_handover *ret_handover, struct err *err) {
+    struct roles_handover *to = ret_handover;
+    *to = (struct roles_handover){.role_count = roles->host.role_count};
+    for (size_t i = 0; i < to->role_count; i++) {
+        to->roles[i].name = span_of(roles->host.roles[i]->name);
+        to->roles[i].lock_fd = fcntl(roles->held[i].lock_fd, F_DUPFD, 3);
+        if (to->roles[i].lock_fd < 0)
+            return err_errno(err, errno, "cannot copy a descriptor");
+    }
+    for (size_t i = 0; i < to->role_count; i++)
+        fd_close(&roles->held[i].lock_fd);
+    to->has_worker = roles->host.worker != NULL;
+    if (to->has_worker)
+        worker_hand_over(roles->host.worker, arena, &to->worker);
+    if (roles->host.scheduler)
+        to->running_count =
+            scheduler_list_running(roles->host.scheduler, arena, &to->running);
+    return true;
 }
 
 /* ---- ending ------------------------------------------------------------- */

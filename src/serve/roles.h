@@ -12,6 +12,7 @@
 #include "api/api.h"
 #include "base/base.h"
 #include "base/role.h"
+#include "worker/worker.h"
 
 struct roles;
 
@@ -21,6 +22,19 @@ struct roles_box {
     uv_async_t *async; /* NULL: nothing to wake yet */
 };
 void roles_wake_box(void *box);
+
+/* What another program that is executed in this process takes over. */
+struct roles_handover {
+    struct {
+        struct span name;
+        int lock_fd; /* not closed on exec */
+    } roles[ROLES_MOST];
+    size_t role_count;
+    bool has_worker;
+    struct worker_handover worker;
+    struct scheduler_running *running;
+    size_t running_count;
+};
 
 struct roles_options {
     struct base *base; /* for writing, with its store; store_options.wake was
@@ -33,6 +47,17 @@ struct roles_options {
     bool (*paused)(void *ctx); /* true: decide nothing yet; NULL: never */
     bool (*hosts)(void *ctx, struct span id); /* as in struct role_host */
     bool once;                 /* reads prequeue/ once; no polling */
+    /* What the program before handed over; NULL: nothing. Its descriptors are
+     * copied, except that of the guard. */
+    const struct roles_handover *adopted;
+    /* Opening failed; nothing was closed yet, so that the program before may
+     * go on. May be NULL. */
+    void (*failed)(void *ctx, const struct err *err);
+    /* `pointsman upgrade`; all may be NULL: this process cannot be upgraded.
+     * The end of a child that nobody here knows: true, it is known. */
+    bool (*upgrade)(void *ctx, struct err *err);
+    void (*upgrade_show)(void *ctx, struct text *out);
+    bool (*foreign)(void *ctx, const struct guard_end *end);
     /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */
     void (*stopped)(void *ctx); /* roles_stop is complete */
@@ -51,6 +76,8 @@ void roles_wake(struct roles *roles);
 /* The hooks of api/api.h. */
 const struct api_roles *roles_hooks(struct roles *roles);
 struct output *roles_output(struct roles *roles);
+/* NULL: none of the roles starts children. */
+struct guard *roles_guard(struct roles *roles);
 /* True if no role has anything to do before time passes or something arrives
  * (doc/design/processes.md, P14). */
 bool roles_idle(struct roles *roles);
@@ -63,6 +90,16 @@ bool roles_reload(struct roles *roles, struct err *err);
  * kill_wait, and is returned to P. A later call can only shorten the time; with
  * drain_ms = 0 after the TERM, it kills. */
 void roles_stop(struct roles *roles, int64_t drain_ms);
+/* Starts nothing new, until roles_proceed, and lets everything end that another
+ * program could not go on with. */
+void roles_prepare(struct roles *roles);
+void roles_proceed(struct roles *roles);
+/* True if all that is left can be handed over. */
+bool roles_may_leave(struct roles *roles);
+/* Only roles_close may follow, and ends nothing. The spans are valid until
+ * then. */
+bool roles_hand_over(struct roles *roles, struct arena *arena,
+                     struct roles_handover *ret_handover, struct err *err);
 /* See worker_interrupted. */
 void roles_interrupted(struct roles *roles);
 /* Kills what still runs, releases the roles and frees everything. Returns at

@@ -44,7 +44,8 @@ struct roles {
                 */
     bool news; /* written here; the roles of other processes were not
                   triggered yet */
-    bool reload; /* a setting was changed */
+    bool reload;    /* a setting was changed */
+    bool preparing; /* see roles_prepare */
     bool closing;
     unsigned open_parts; /* while closing: parts that are not closed yet */
     void (*closed)(void *ctx);

@@ -44,7 +44,8 @@ static bool turn_engines(struct roles *roles, struct wall now,
                          struct wall *ret_next, struct err *err) {
     struct role_turn turn = {.now = now,
                              .look = roles->look,
-                             .is_stopping = roles->stopping != GOING};
+                             .is_stopping =
+                                 roles->stopping != GOING || roles->preparing};
     *ret_next = WALL_NEVER;
     roles->look = false;
     for (size_t i = 0; i < roles->engine_count; i++) {

@@ -140,6 +140,8 @@ static bool engine_open(struct role_host *host, void **ret_self,
     engine->host = host;
     engine->scheduler = host->scheduler =
         scheduler_new(host->base->store, &options, &runner);
+    if (exec && host->adopted != NULL)
+        scheduler_adopt(engine->scheduler, host->adopted, host->adopted_count);
     *ret_self = engine; /* set also after an error, because it listens to the
                            store */
     /* The supervisor is ready: no process of an earlier life is left (P6). */
@@ -196,6 +198,16 @@ static void engine_drain(void *self, enum role_drain how) {
         scheduler_return(engine->scheduler, how == ROLE_KILL);
 }
 
+static void engine_proceed(void *self) {
+    struct scheduler_engine *engine = self;
+    scheduler_proceed(engine->scheduler);
+}
+
+static bool engine_may_leave(const void *self) {
+    const struct scheduler_engine *engine = self;
+    return scheduler_may_leave(engine->scheduler);
+}
+
 static void engine_metrics(const void *self, struct text *out) {
     const struct scheduler_engine *engine = self;
     text_addf(out, "# TYPE pointsman_running gauge\npointsman_running %u\n",
@@ -222,6 +234,8 @@ static const struct role_engine scheduler_engine = {
     .turn = engine_turn,
     .is_idle = engine_is_idle,
     .drain = engine_drain,
+    .proceed = engine_proceed,
+    .may_leave = engine_may_leave,
     .is_drained = engine_is_idle,
     .metrics = engine_metrics,
     .close = engine_close,

@@ -249,6 +249,14 @@ bool landers_on_ended(struct landers *landers, const struct guard_end *end) {
     return false;
 }
 
+void landers_rest(struct landers *landers) {
+    LIST_EACH (&landers->all, link) {
+        struct lander *lander = LIST_OF(link, struct lander, link);
+        if (lander->handle == 0 && lander->sock >= 0)
+            lander_retire(lander);
+    }
+}
+
 static void on_idle_closed(uv_handle_t *handle) {
     landers_unref(handle->data);
 }

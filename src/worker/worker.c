@@ -21,9 +21,9 @@
 #include "worker/log_packer.h"
 #include "scheduler/attempt_start.h"
 #include "worker/task_start.h"
-#include "wire/attempt_trace.h"
+#include "worker/task_trace.h"
 
-enum { TRACE_MS = 100, HEARD_MS = 1000 };
+enum { HEARD_MS = 1000 };
 
 /* A running attempt. */
 struct running {
@@ -85,6 +85,19 @@ static void running_free(struct worker *worker, struct running *running) {
     free(running->node);
     free(running->progress);
     free(running);
+}
+
+static struct running *running_new(struct worker *worker, uint64_t handle,
+                                   uint64_t num, struct span node) {
+    struct running *running = mem_alloc(sizeof(*running));
+    running->handle = handle;
+    running->num = num;
+    running->node = node.len ? span_string(node) : NULL;
+    running->output_fd = running->lock_fd = -1;
+    list_push(&worker->running, &running->link);
+    map_put(&worker->by_handle, handle_key(&running->handle), running);
+    map_put(&worker->by_num, handle_key(&running->num), running);
+    return running;
 }
 
 static void failed_start_add(struct worker *worker, uint64_t handle, int result,
@@ -180,7 +193,8 @@ static void lost_output(struct worker *worker, const struct running *running,
     CLEANUP(output_view_close) struct output_view view = OUTPUT_VIEW_INIT;
     place[0] = '\0';
     end->started = running->started;
-    if (!output_view_open(worker->options.output, span_of(running->place),
+    if (!running->has_output ||
+        !output_view_open(worker->options.output, span_of(running->place),
                           &view, NULL))
         return;
     memcpy(place, running->place, OUTPUT_PLACE_BYTES);
@@ -191,27 +205,6 @@ static void lost_output(struct worker *worker, const struct running *running,
 
 static uint64_t larger(int64_t a, int64_t b) {
     return (uint64_t)(a > b ? a : b);
-}
-
-/* Traces are kept only for attempts that lasted or ended unusually: for the
- * many short ones they would add nothing to the end. */
-static void trace_end(const struct guard_end *end, struct text *out) {
-    bool odd = end->leftovers || end->survivors || end->has_status;
-    if (!odd && (end->exited_ns == 0 || end->run_ns < TRACE_MS * NS_PER_MS))
-        return;
-    struct attempt_trace trace = {
-        .exited_ms = end->exited_ns > 0 ? end->exited_ns / NS_PER_MS : -1,
-        .closed_ms = end->closed_ns > 0 ? end->closed_ns / NS_PER_MS : -1,
-        .gone_ms =
-            end->survivors || end->gone_ns == 0 ? -1 : end->gone_ns / NS_PER_MS,
-        .leftovers = end->leftovers,
-        .survivors = end->survivors,
-        .status = end->has_status,
-        .read_bytes = end->read_bytes,
-        .written_bytes = end->written_bytes,
-        .procs = end->procs_peak,
-    };
-    attempt_trace_format(&trace, out);
 }
 
 static void on_ended(void *ctx, const struct guard_end *from) {
@@ -240,7 +233,7 @@ static void on_ended(void *ctx, const struct guard_end *from) {
         .peak_kib = larger(from->max_rss_kib, from->peak_kib),
     };
     CLEANUP(text_clear) struct text trace = TEXT_INIT;
-    trace_end(from, &trace);
+    task_trace_format(from, &trace);
     end.trace = text_span(&trace);
     char place[OUTPUT_PLACE_BYTES];
     if (from->result == GUARD_LOST)
@@ -267,26 +260,16 @@ static void on_lander_started(void *ctx, uint64_t handle, pid_t pid) {
 /* The output of an attempt that a lander carried out. */
 static void lander_output(struct worker *worker, const struct running *running,
                           struct run_end *end, char place[OUTPUT_PLACE_BYTES]) {
-    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
-    struct stat st;
     struct err err = {0};
-    uint64_t limit = (uint64_t)worker->config->queue.log_limit_bytes;
     place[0] = '\0';
-    if (fstat(running->output_fd, &st) == 0) {
-        size_t size =
-            (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
-        text_reserve(&bytes, size);
-        ssize_t n = pread(running->output_fd, bytes.p, size, 0);
-        bytes.len = n > 0 ? (size_t)n : 0;
-    }
-    if (!output_add(worker->options.output, text_span(&bytes), SPAN(""), place,
-                    &err)) {
+    if (!output_add_file(worker->options.output, running->output_fd,
+                         (uint64_t)worker->config->queue.log_limit_bytes, place,
+                         &end->output_bytes, &err)) {
         log_error("cannot store the output of attempt %" PRIu64 ": %s",
                   running->handle, err.text);
         end->lost_output = true;
         return;
     }
-    end->output_bytes = bytes.len;
     end->place = span_of(place);
 }
 
@@ -422,17 +405,11 @@ static void runner_start(void *ctx, const struct run_start *run) {
         arena_clear(&arena);
         return;
     }
-    struct running *running = mem_alloc(sizeof(*running));
-    running->handle = run->handle;
-    running->num = run->job->num;
-    running->node = run->node.len ? span_string(run->node) : NULL;
+    struct running *running =
+        running_new(worker, run->handle, run->job->num, run->node);
     running->locked = line.lock_path != NULL;
     running->has_output = is_attempt(run);
-    running->output_fd = running->lock_fd = -1;
     memcpy(running->place, place, sizeof(place));
-    list_push(&worker->running, &running->link);
-    map_put(&worker->by_handle, handle_key(&running->handle), running);
-    map_put(&worker->by_num, handle_key(&running->num), running);
     if (lander_takes(worker, running, &line, input_fd)) {
         arena_clear(&arena);
         return;
@@ -564,6 +541,73 @@ static void runner_release(void *ctx, uint64_t handle) {
     running_free(worker, running);
 }
 
+/* ---- another program in this process ------------------------------------- */
+
+static bool adopt(struct worker *worker, const struct guard_options *options,
+                  const struct guard_events *events, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct worker_handover *from = worker->options.adopted;
+    struct guard_handover guard = from->guard;
+    uint64_t *ids = arena_alloc(&arena, (from->count + 1) * sizeof(*ids));
+    for (size_t i = 0; i < from->count; i++)
+        ids[i] = from->running[i].handle;
+    guard.ids = ids;
+    guard.id_count = from->count;
+    if (!guard_adopt(worker->options.loop, options, &guard, events, worker,
+                     &worker->guard, err))
+        return false;
+    for (size_t i = 0; i < from->count; i++) {
+        const struct worker_running *it = &from->running[i];
+        struct running *running =
+            running_new(worker, it->handle, it->num, it->node);
+        running->pid = it->pid;
+        running->grace_ms = it->grace_ms;
+        running->locked = it->is_locked;
+        running->has_output = true;
+        running->in_our_group = it->in_our_group;
+        running->started = it->started;
+        snprintf(running->place, sizeof(running->place), "%.*s",
+                 (int)it->place.len, it->place.len > 0 ? it->place.p : "");
+    }
+    return true;
+}
+
+bool worker_may_leave(struct worker *worker) {
+    size_t running = 0;
+    landers_rest(worker->landers);
+    LIST_EACH (&worker->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        if (one->pid < 0 || one->output_fd >= 0)
+            return false;
+        running++;
+    }
+    return list_empty(&worker->failed_starts) &&
+           guard_is_settled(worker->guard) &&
+           guard_unfinished(worker->guard) == running;
+}
+
+void worker_hand_over(struct worker *worker, struct arena *arena,
+                      struct worker_handover *ret_handover) {
+    size_t count = map_count(&worker->by_handle);
+    *ret_handover = (struct worker_handover){
+        .running =
+            arena_alloc(arena, (count + 1) * sizeof(struct worker_running))};
+    guard_hand_over(worker->guard, &ret_handover->guard);
+    LIST_EACH (&worker->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        ret_handover->running[ret_handover->count++] =
+            (struct worker_running){.handle = one->handle,
+                                    .num = one->num,
+                                    .pid = one->pid,
+                                    .grace_ms = one->grace_ms,
+                                    .node = span_of(one->node),
+                                    .place = span_of(one->place),
+                                    .is_locked = one->locked,
+                                    .in_our_group = one->in_our_group,
+                                    .started = one->started};
+    }
+}
+
 bool worker_open(const struct worker_options *options,
                  struct worker **ret_worker, struct err *err) {
     struct worker *worker = mem_alloc(sizeof(*worker));
@@ -584,8 +628,11 @@ bool worker_open(const struct worker_options *options,
                                                .ended = on_ended,
                                                .lost = on_lost,
                                                .restored = on_restored};
-    if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
-                    err)) {
+    bool ok = options->adopted != NULL
+                  ? adopt(worker, &guard, &events, err)
+                  : guard_open(options->loop, &guard, &events, worker,
+                               &worker->guard, err);
+    if (!ok) {
         free(worker);
         return err_wrap(err, "cannot start the supervisor");
     }
@@ -705,13 +752,11 @@ enum worker_place worker_find(const struct worker *worker, pid_t pid,
                               struct arena *arena, uint64_t **ret_nums,
                               size_t *ret_count) {
     struct look look;
-    size_t all = 0;
+    size_t all = map_count(&worker->by_handle);
     *ret_count = 0;
     enum worker_place place = look_at(worker, pid, &look);
     if (place != WORKER_INSIDE)
         return place;
-    LIST_EACH (&worker->running, link)
-        all++;
     *ret_nums = arena_alloc(arena, (all + 1) * sizeof(**ret_nums));
     LIST_EACH (&worker->running, link) {
         const struct running *one = LIST_OF(link, struct running, link);

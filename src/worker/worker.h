@@ -16,6 +16,23 @@
 
 struct worker;
 
+/* An attempt that runs on while another program is executed in this process. */
+struct worker_running {
+    uint64_t handle, num;
+    pid_t pid;
+    int64_t grace_ms;
+    struct span node;
+    struct span place; /* of its output file */
+    bool is_locked, in_our_group;
+    struct wall started;
+};
+
+struct worker_handover {
+    struct guard_handover guard;
+    struct worker_running *running;
+    size_t count;
+};
+
 struct worker_options {
     uv_loop_t *loop;
     const struct base *base; /* see struct work_site */
@@ -29,6 +46,8 @@ struct worker_options {
     bool terminal;  /* `run` in a terminal: tasks stay in its process group, so
                        that Ctrl-Z stops them */
     bool no_cgroup;
+    /* What the program before handed over; NULL: the worker starts anew. */
+    const struct worker_handover *adopted;
     /* There is something to report to the scheduler, or progress: give it a
      * turn soon. */
     void (*wake)(void *ctx);
@@ -86,6 +105,13 @@ enum worker_place {
 enum worker_place worker_find(const struct worker *worker, pid_t pid,
                               struct arena *arena, uint64_t **ret_nums,
                               size_t *ret_count);
+/* True if nothing but running attempts is left, and the worker can be handed
+ * over. Landing processes that have nothing to do are ended for it. */
+bool worker_may_leave(struct worker *worker);
+/* Gives up the guard and the attempts without ending them; only worker_close
+ * may follow. The spans are valid until then. */
+void worker_hand_over(struct worker *worker, struct arena *arena,
+                      struct worker_handover *ret_handover);
 /* Kills all attempts, ends the guard and calls `closed` from the loop. */
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx);
 
