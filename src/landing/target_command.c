@@ -291,6 +291,55 @@ static bool tree_check_out(const struct land_start *start, struct git *git,
                    NULL, err);
 }
 
+/* ": needs update" follows each path that is not as the tree says. */
+static void changed_say(struct span out, const char *label) {
+    struct span line, first = {0};
+    size_t count = 0;
+    for (; span_cut(&out, '\n', &line); count++)
+        if (count == 0)
+            (void)span_cut(&line, ':', &first);
+    printf("== %s changed %.*s%s, so the next check gets a new checkout\n",
+           label, (int)first.len, first.p,
+           count > 1 ? " and other files of the tree" : "");
+    fflush(stdout);
+}
+
+/* A check runs code of the set, which may change files that the next check is
+ * to judge. An index without times makes git compare the contents. A changed
+ * directory is set aside, not repaired: its processes might redirect what we
+ * write there as root. */
+static bool tree_restore(const struct land_start *start, struct git *git,
+                         const char *tree, const struct run *run,
+                         bool *ret_restored, struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    CLEANUP(text_clear) struct text aside = TEXT_INIT;
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    enum git_manner manner = GIT_TREE | (start->filters ? 0 : GIT_RAW);
+    int code = 0;
+    *ret_restored = false;
+    if (!git_run(git, GIT_ARGS("read-tree", "--reset", tree), manner, SPAN(""),
+                 &out, NULL, err))
+        return false;
+    text_reset(&out);
+    if (!git_run(git, GIT_ARGS("update-index", "--really-refresh"), manner,
+                 SPAN(""), &out, &code, err))
+        return false;
+    if (code == 0)
+        return true;
+    if (out.len == 0)
+        return err_set(
+            err, ERR_TEMPORARY,
+            "cannot compare the files of the checkout with the tree");
+    changed_say(text_span(&out), run->label);
+    *ret_restored = true;
+    text_addf(&aside, "%s/changed", start->work);
+    if (!dir_remove_tree(AT_FDCWD, text_string(&aside), err))
+        return false;
+    if (rename(run->dir, text_string(&aside)) != 0)
+        return err_errno(err, errno, "cannot rename '%s'", run->dir);
+    return tree_check_out(start, git, tree, &dir, err);
+}
+
 bool target_checks_run(const struct land_start *start, struct git *git,
                        const char *tree, struct child_stop *stop,
                        bool *ret_pass, struct land_status *ret_status,
@@ -322,6 +371,11 @@ bool target_checks_run(const struct land_start *start, struct git *git,
         if (!*ret_pass)
             return is_forbidden(err, ret_status);
         *ret_pass = check_verdict(&run, ret_status);
+        bool restored = false;
+        if (*ret_pass && i + 1 < start->check_count &&
+            (!tree_restore(start, git, tree, &run, &restored, err) ||
+             (restored && !give_to_user(start, names, &arena, &account, err))))
+            return is_forbidden(err, ret_status);
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* [target "NAME"]: a branch of a git repository, or a command. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/job.h"
 #include "wire/config_section.h"
@@ -49,6 +50,13 @@ static bool check_value(const struct config_key *key, struct span value,
                              "interrupt = '%.*s' is not a list of classes, "
                              "such as EM,BF, and not 'none'",
                              (int)value.len, value.p);
+    if (!strcmp(key->name, "branch") &&
+        (span_starts(value, "refs/") || span_is(value, "HEAD")))
+        return config_refuse(
+            spot,
+            "branch = '%.*s' is not the name of a branch; write it "
+            "without refs/heads/, such as 'main'",
+            (int)value.len, value.p);
     if (!strcmp(key->name, "branch") && !ref_name_is_valid(value))
         return config_refuse(
             spot, "branch = '%.*s' is not a valid name for a git branch",
@@ -93,7 +101,13 @@ static bool set_check(struct config *config, void *section, struct span key,
     }
     struct config_check *check = &target->checks[i];
     check->origin = (struct config_origin){spot->file, spot->line};
-    return config_command_read(config, value, &check->command, "check", spot);
+    if (!config_command_read(config, value, &check->command, "check", spot))
+        return false;
+    if (check->command.count == 0) {
+        target->check_count--;
+        memmove(check, check + 1, (target->check_count - i) * sizeof *check);
+    }
+    return true;
 }
 
 static bool check_entry(struct config *config, const void *section,
@@ -130,8 +144,7 @@ static bool refuse_target(const struct config_target *target,
 
 static bool has_check(const struct config_target *target, struct span name) {
     for (size_t i = 0; i < target->check_count; i++)
-        if (target->checks[i].command.count > 0 &&
-            span_equal(target->checks[i].name, name))
+        if (span_equal(target->checks[i].name, name))
             return true;
     return false;
 }

@@ -215,6 +215,31 @@ EOF
 scenario 'a check is not run again on a tree that passed it' \
     same_tree_same_check
 
+# The first check runs a file of the set, as a test suite does.
+later_check_sees_the_tree() {
+    make_base
+    echo '! grep -qx poison bad' >lint.sh
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+check.unit = sh -c '! test -e test.sh || sh test.sh'
+check.lint = sh '$here/lint.sh'
+EOF
+    make_set poisoned DC bad poison
+    echo 'echo harmless >bad' >packing/lroot/test.sh
+    printf '##movetype\nDC\n##target\nmain\n##files\nbad\ntest.sh\n' \
+        >packing/meta
+    tar -C packing -cf "$made" meta lroot
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place poisoned F
+    pointsman why poisoned >out
+    says "check 'lint' exited with 1" out
+    pointsman logs poisoned >out
+    says "check 'unit' changed bad, so the next check gets a new checkout" out
+}
+scenario 'a check sees the tree that lands, whatever the check before it did' \
+    later_check_sees_the_tree
+
 # ---- a target that cannot be used ----------------------------------------------
 
 # waits_for TEXT: both sets wait, and `why` and `doctor` show TEXT as the reason

@@ -423,10 +423,20 @@ static void checks_keep_their_order_and_can_be_cleared(void **state) {
                          "check.lint = lint\ncheck.unit = make -k check\n"
                          "check.lint =\n");
     const struct config_target *target = config_target(&config, SPAN("m"));
-    assert_int_equal(target->check_count, 2);
+    assert_int_equal(target->check_count, 1);
     assert_true(span_is(target->checks[0].name, "unit"));
     assert_int_equal(target->checks[0].command.count, 3);
-    assert_int_equal(target->checks[1].command.count, 0);
+}
+
+static void a_branch_is_named_without_refs_heads(void **state) {
+    (void)state;
+    assert_refused("[target \"m\"]\ngit = a.git\nbranch = refs/heads/main\n",
+                   "pointsman.conf:3: branch = 'refs/heads/main' is not the "
+                   "name of a branch; write it without refs/heads/, such as "
+                   "'main'");
+    assert_refused("[target \"m\"]\ngit = a.git\nbranch = HEAD\n",
+                   "pointsman.conf:3: branch = 'HEAD' is not the name of a "
+                   "branch; write it without refs/heads/, such as 'main'");
 }
 
 static void a_written_target_is_read_back(void **state) {
@@ -620,6 +630,7 @@ int main(void) {
         cmocka_unit_test(lists_are_separated_by_commas_or_lines),
         cmocka_unit_test(a_name_belongs_to_one_person),
         cmocka_unit_test(checks_keep_their_order_and_can_be_cleared),
+        cmocka_unit_test(a_branch_is_named_without_refs_heads),
         cmocka_unit_test(a_written_target_is_read_back),
         cmocka_unit_test(two_targets_are_two_branches),
         cmocka_unit_test(a_merge_train_is_configured_by_its_target),
