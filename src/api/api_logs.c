@@ -1,5 +1,6 @@
 /* Output of an attempt: whole, its tail, a range of bytes or of lines, and as
  * it grows. Nothing is ever read whole into memory. */
+#include "core/reason.h"
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -159,6 +160,18 @@ static uint64_t newest_assigned(const struct store_attempt *attempts,
     return newest;
 }
 
+/* A check of the tip (doc/design/train.md, M7) says nothing of the set that it
+ * was made for, so any other attempt comes before it. */
+static bool is_later(const struct store_attempt *attempt,
+                     const struct store_attempt *known) {
+    if (known == NULL)
+        return true;
+    bool tip = span_is(attempt->reason, REASON_TIP);
+    return tip == span_is(known->reason, REASON_TIP)
+               ? known->attempt < attempt->attempt
+               : !tip;
+}
+
 /* At first the last attempt of each task, later the attempts that came since,
  * in an order that is the same after a lost connection. */
 static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
@@ -183,7 +196,7 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
     for (size_t i = 0; i < count; i++) {
         const struct store_attempt *known = map_get(&last, attempts[i].node);
         if ((uint64_t)attempts[i].assigned.ns <= log->begun_at &&
-            (known == NULL || known->attempt < attempts[i].attempt))
+            is_later(&attempts[i], known))
             (void)map_put(&last, attempts[i].node, &attempts[i]);
     }
     for (size_t i = 0; i < count; i++) {

@@ -34,6 +34,7 @@
 /* ---- attempts on a merge train ------------------------------------------ */
 
 #define REASON_STOPPED "stopped" /* a check that was not wanted any more */
+#define REASON_TIP "tip"         /* a check of the tip, not of the set */
 
 /* ---- other events ------------------------------------------------------- */
 

@@ -295,8 +295,8 @@ static bool tree_check_out(const struct land_start *start, struct git *git,
 static void changed_say(struct span out, const char *label) {
     struct span line, first = {0};
     size_t count = 0;
-    for (; span_cut(&out, '\n', &line); count++)
-        if (count == 0)
+    while (span_cut(&out, '\n', &line) && line.len > 0)
+        if (count++ == 0)
             (void)span_cut(&line, ':', &first);
     printf("== %s changed %.*s%s, so the next check gets a new checkout\n",
            label, (int)first.len, first.p,

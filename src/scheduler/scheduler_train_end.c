@@ -208,6 +208,8 @@ static struct retry_verdict row_verdict(const struct attempt *attempt,
                  (int)attempt->said.reason.len, attempt->said.reason.p);
     if (end == TRAIN_RUN_STOPPED || end == TRAIN_RUN_TEMPORARY)
         verdict.task = TASK_LOST;
+    if (attempt->unit == 0)
+        snprintf(verdict.reason, sizeof(verdict.reason), REASON_TIP);
     return verdict;
 }
 
