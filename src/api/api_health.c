@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/base.h"
 #include "lib/map.h"
 
 void api_healthz(struct api_call *call) {
@@ -26,6 +27,10 @@ void api_readyz(struct api_call *call) {
     }
     api_reply(call, 200, api_text);
     text_adds(&call->out, "ready\n");
+    const struct base *base = call->api->options.base;
+    if (base != NULL && base->refused[0] != '\0')
+        text_addf(&call->out, "the configuration was not reloaded: %s\n",
+                  base->refused);
     api_end(call);
 }
 
@@ -142,6 +147,11 @@ void api_metrics(struct api_call *call) {
                 "Start time of this process.");
     text_addf(out, "pointsman_start_time_seconds %" PRId64 "\n",
               wall_s(api->started));
+    const struct base *base = api->options.base;
+    metric_head(out, "pointsman_config_refused", "gauge",
+                "1: the configuration that was read last is not in force.");
+    text_addf(out, "pointsman_config_refused %d\n",
+              base != NULL && base->refused[0] != '\0');
     metric_head(out, "pointsman_map_longest_search", "gauge",
                 "Slots that the longest search in a hash map looked at.");
     text_addf(out, "pointsman_map_longest_search %zu\n", map_longest_search());

@@ -2,6 +2,7 @@
 #include "api/api_handlers.h"
 
 #include "api/job_json.h"
+#include "base/base.h"
 #include "api/job_match.h"
 #include "scheduler/rollback_status.h"
 #include "scheduler/runner.h"
@@ -332,6 +333,11 @@ void api_counts(struct api_call *call) {
     json_u64_string(&json, store_seq(call->api->options.store));
     json_key(&json, "served");
     json_bool(&json, call->api->options.roles != NULL);
+    const struct base *base = call->api->options.base;
+    if (base != NULL && base->refused[0] != '\0') {
+        json_key(&json, "config_refused");
+        json_string(&json, base->refused);
+    }
     json_end(&json);
     text_addc(&call->out, '\n');
     api_end(call);

@@ -63,7 +63,9 @@ struct base {
     struct access_rules access; /* who has which role */
     struct span unknown; /* the first name in [access] that this machine does
                             not know; empty: none */
-    char host[64];       /* name of this machine, usable in file names */
+    char refused[ERR_TEXT_BYTES]; /* why the configuration that was read last
+                                     is not in force; empty: it is */
+    char host[64]; /* name of this machine, usable in file names */
     bool read_only;
     bool is_drop; /* opened by base_open_drop */
     int lock_fd;  /* base.lock: shared, or exclusive for fsck --rebuild */

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "serve/tables.h"
 #include "lib/log.h"
 #include "os/clock.h"
+#include "os/fd.h"
 #include "base/base.h"
 #include "http/http.h"
 #include "maintenance/target_config.h"
@@ -29,7 +31,8 @@ struct daemon {
     struct roles *roles;
     struct api *api;
     struct http *http;
-    uv_signal_t term, interrupt, hang_up, user2;
+    uv_signal_t term, interrupt, hang_up, user, user2;
+    char *log_path; /* of the file that standard error is; NULL: none */
     uv_timer_t api_timer;
     int serve_lock;
     int status;
@@ -64,6 +67,7 @@ static void close_all(struct daemon *daemon) {
     uv_close((uv_handle_t *)&daemon->user2, NULL);
     upgrade_free(daemon->upgrade);
     daemon->upgrade = NULL;
+    uv_close((uv_handle_t *)&daemon->user, NULL);
     uv_close((uv_handle_t *)&daemon->api_timer, NULL);
     roles_close(daemon->roles, NULL, NULL);
 }
@@ -98,10 +102,56 @@ static void on_stop_signal(uv_signal_t *handle, int number) {
     stop(daemon);
 }
 
+/* Without a handler it would end the process. */
+static void on_user(uv_signal_t *handle, int number) {
+    (void)handle;
+    (void)number;
+    log_info("USR1 has no meaning");
+}
+
+/* ---- the log --------------------------------------------------------------
+ */
+
+/* The path of the regular file that standard error was opened as. */
+static char *find_log(void) {
+    char path[4096];
+    struct stat st;
+    ssize_t n = readlink("/proc/self/fd/2", path, sizeof(path));
+    if (n <= 0 || (size_t)n == sizeof(path) || path[0] != '/' ||
+        fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    return mem_copy(path, (size_t)n);
+}
+
+/* If the log has been renamed or removed, as logrotate(8) does, the next lines
+ * go to a new file of the same name; standard output too if it is that file. */
+static void reopen_log(const struct daemon *daemon) {
+    struct stat old, named, out;
+    struct err err;
+    if (daemon->log_path == NULL || fstat(STDERR_FILENO, &old) < 0 ||
+        (stat(daemon->log_path, &named) == 0 && named.st_ino == old.st_ino &&
+         named.st_dev == old.st_dev))
+        return;
+    CLEANUP(fd_close)
+    int fd = open(daemon->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                  old.st_mode & 0777);
+    if (fd < 0) {
+        err_errno(&err, errno, "cannot open the log '%s' again",
+                  daemon->log_path);
+        log_error("%s", err.text);
+        return;
+    }
+    if (fstat(STDOUT_FILENO, &out) == 0 && out.st_ino == old.st_ino &&
+        out.st_dev == old.st_dev)
+        (void)dup2(fd, STDOUT_FILENO);
+    (void)dup2(fd, STDERR_FILENO);
+}
+
 static void on_hang_up(uv_signal_t *handle, int number) {
     struct daemon *daemon = handle->data;
     struct err err;
     (void)number;
+    reopen_log(daemon);
     if (roles_reload(daemon->roles, &err))
         log_info("configuration reloaded");
     else
@@ -290,6 +340,7 @@ static void watch_signals(struct daemon *daemon) {
     uv_signal_init(&daemon->loop, &daemon->interrupt);
     uv_signal_init(&daemon->loop, &daemon->hang_up);
     uv_signal_init(&daemon->loop, &daemon->user2);
+    uv_signal_init(&daemon->loop, &daemon->user);
     uv_timer_init(&daemon->loop, &daemon->api_timer);
     daemon->term.data = daemon->interrupt.data = daemon;
     daemon->hang_up.data = daemon->api_timer.data = daemon;
@@ -298,6 +349,7 @@ static void watch_signals(struct daemon *daemon) {
     uv_signal_start(&daemon->interrupt, on_stop_signal, SIGINT);
     uv_signal_start(&daemon->hang_up, on_hang_up, SIGHUP);
     uv_signal_start(&daemon->user2, on_user2, SIGUSR2);
+    uv_signal_start(&daemon->user, on_user, SIGUSR1);
     signal(SIGPIPE, SIG_IGN);
     /* Whoever started this process may have blocked them. */
     sigset_t none;
@@ -372,6 +424,7 @@ int daemon_run(const struct daemon_options *options) {
                             .before_fd = -1,
                             .sockets = {-1, -1}};
     struct err err;
+    daemon.log_path = find_log();
     struct base_open how = {
         .store = {.own_thread = true,
                   .wake = roles_wake_box,
@@ -383,6 +436,7 @@ int daemon_run(const struct daemon_options *options) {
     if (!read_before(&daemon, &err) ||
         !base_open(options->base_path, &how, &daemon.base, &err)) {
         on_failed(&daemon, &err);
+        free(daemon.log_path);
         return complain(&err);
     }
     uv_loop_init(&daemon.loop);
@@ -399,5 +453,6 @@ int daemon_run(const struct daemon_options *options) {
         upgrade_execute(daemon.program, daemon.state_fd, daemon.program_fd);
         daemon.status = err_exit_status(ERR_UNAVAILABLE);
     }
+    free(daemon.log_path);
     return daemon.status;
 }

@@ -443,8 +443,12 @@ static bool check_files(const struct base *base, struct err *err) {
 }
 
 bool roles_reload(struct roles *roles, struct err *err) {
-    if (!check_files(roles->base, err) || !base_reload(roles->base, err))
+    if (!check_files(roles->base, err) || !base_reload(roles->base, err)) {
+        snprintf(roles->base->refused, sizeof(roles->base->refused), "%s",
+                 err->text);
         return false;
+    }
+    roles->base->refused[0] = '\0';
     record_config(roles);
     if (roles->host.worker)
         worker_configure(roles->host.worker, &roles->base->config);

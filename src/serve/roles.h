@@ -83,7 +83,8 @@ struct guard *roles_guard(struct roles *roles);
 bool roles_idle(struct roles *roles);
 /* True if the job limit was reached and nothing is running any more. */
 bool roles_used_up(struct roles *roles);
-/* Reloads the configuration; on an error the old one stays. */
+/* Reloads the configuration; on an error the old one stays, and base->refused
+ * says so until a later one is accepted. */
 bool roles_reload(struct roles *roles, struct err *err);
 /* Starts nothing new; calls `stopped` when the running jobs have ended, at
  * the latest after drain_ms: then the rest gets TERM, KILL after its own

@@ -135,6 +135,19 @@ kills() {
 }
 scenario 'a third TERM kills what ignores the first' kills
 
+# ask_socket PATH: prints the answer of the server
+ask_socket() {
+    python3 - "$1" <<'EOF'
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect(os.environ["POINTSMAN_BASE"] + "/ctrl/sock")
+server.sendall(f"GET {sys.argv[1]} HTTP/1.1\r\nHost: localhost\r\n"
+               "Connection: close\r\n\r\n".encode())
+while data := server.recv(65536):
+    sys.stdout.write(data.decode())
+EOF
+}
+
 # ---- HUP ---------------------------------------------------------------------
 
 reloads() {
@@ -150,16 +163,46 @@ reloads() {
     says "did you mean 'concurrency'" serve.log
     pointsman why two >why.said
     says 'slot: all 1' why.said
+    pointsman status >status.said
+    says 'not reloaded: ' status.said
+    ask_socket /readyz >readyz.said
+    says 'the configuration was not reloaded' readyz.said
+    ask_socket /metrics >metrics.said
+    says 'pointsman_config_refused 1' metrics.said
+    pointsman doctor >doctor.said 2>&1 || :
+    says concurency doctor.said
     rm base/conf.d/wrong.conf
     sed -i 's/concurrency = 1/concurrency = 2/' base/conf.d/scenario.conf
     kill -HUP "$server"
     begun two
+    pointsman status >status.said
+    says_not 'not reloaded' status.said
+    ask_socket /metrics >metrics.said
+    says 'pointsman_config_refused 0' metrics.said
     open_gate one
     open_gate two
     ends 0 within pointsman wait one two
     serve_end
 }
 scenario 'HUP loads a valid configuration and ignores an invalid one' reloads
+
+reopens_its_log() {
+    make_base
+    begin pointsman serve 2>log
+    server=$begun
+    within sh -c 'until grep -q serving log; do :; done'
+    mv log log.1
+    kill -HUP "$server"
+    within sh -c 'until grep -qs reloaded log; do :; done'
+    kill -USR1 "$server"
+    within sh -c 'until grep -q USR1 log; do :; done'
+    pointsman run -- true
+    says_not reloaded log.1
+    serve_end
+    says TERM log
+}
+scenario 'HUP opens a log again that was renamed, and USR1 does nothing' \
+    reopens_its_log
 
 # ---- KILL --------------------------------------------------------------------
 
