@@ -145,7 +145,13 @@ enum guard_result {
     GUARD_TEMPORARY = 111  /* not now: no memory, no processes, full disk */
 };
 
-enum { GUARD_NOT_EXECUTABLE = 126, GUARD_NOT_FOUND = 127 };
+/* Exit codes of what did not run: a limit, user or directory was refused, or
+ * the program was. */
+enum {
+    GUARD_NOT_STARTED = 125,
+    GUARD_NOT_EXECUTABLE = 126,
+    GUARD_NOT_FOUND = 127
+};
 
 enum guard_killer {
     GUARD_NOBODY,

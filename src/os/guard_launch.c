@@ -47,12 +47,30 @@ static int child_fail(struct child *child, enum child_step step) {
     return 127;
 }
 
-/* Like execvp: an executable file that is neither a program nor begins with
- * "#!" is passed to the shell, which is why argv has a free slot in front. */
+/* A NUL in its first line: a program of another machine, or data. A file that
+ * cannot be read is none that the shell could execute either. */
+static bool is_script(const char *file) {
+    char first[256];
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
+    if (fd >= 0)
+        close(fd);
+    for (ssize_t i = 0; i < n && first[i] != '\n'; i++)
+        if (first[i] == '\0')
+            return false;
+    return n >= 0;
+}
+
+/* Like execvp: an executable text that does not begin with "#!" is passed to
+ * the shell, which is why argv has a free slot in front. */
 static void exec_file(struct guard_task *task, const char *file) {
     execve(file, task->argv, task->envp);
     if (errno != ENOEXEC)
         return;
+    if (!is_script(file)) {
+        errno = ENOEXEC;
+        return;
+    }
     char *shell = (char[]){"/bin/sh"};
     char *old = task->argv[0];
     task->argv[-1] = shell;
@@ -327,6 +345,8 @@ static bool limit_whole(struct guard_life *life, struct guard_task *task,
                            limit->value)) ||
         limit->what == GUARD_CPU_WEIGHT)
         return true;
+    if (task->leaf == NULL || !is_temporary(errno))
+        task->end.exit_code = GUARD_NOT_STARTED;
     if (task->leaf == NULL || errno == ENOTSUP)
         return guard_task_fail(
             task, GUARD_CANNOT, 0,
@@ -455,6 +475,8 @@ static bool child_failed(struct guard_life *life, struct guard_task *task,
     task->exited = task->reaped = true;
     task->end.pid = 0;
     give_leaf(life, task);
+    if (child->step != STEP_EXEC && !is_temporary(child->sys))
+        task->end.exit_code = GUARD_NOT_STARTED;
     switch (child->step) {
     case STEP_CGROUP:
         return guard_task_fail(task, child_result(child->sys), child->sys,

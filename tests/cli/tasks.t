@@ -7,7 +7,7 @@ $ pointsman -q run --sandbox on -- sh -c 'echo x >../out' >said; test ! -e ../ou
 # More open files than the kernel allows.
 $ pointsman run --limit nofile=unlimited -- true
 ! pointsman: <id>: perm: cannot set limit 'nofile' to unlimited: ...
-= 127
+= 125
 # Terminal escapes are printed in an escaped form.
 $ pointsman run --id odd -- sh -c true "$(printf '\033[2J')"; pointsman status odd | grep what
 | what        sh -c true '\x1b[2J'
@@ -134,3 +134,12 @@ $ rm .pointsman/attempts/files/*/*.stamps; pointsman logs --times two
 $ pointsman logs --stream err two; pointsman logs --stream out --tail 1 two; pointsman logs --times --json --tail 1 two
 | last
 | {"line":1,"time":null,"stream":null,"text":"last"}
+# A refused limit is no missing command; a foreign program is no script.
+$ pointsman run --limit nofile=9999999999 -- true
+! pointsman: <id>: perm: cannot set limit 'nofile' to 9999999999: Operation not permitted
+= 125
+$ printf '\177ELF\002\001\001\0\0' >foreign && chmod +x foreign && pointsman run -- ./foreign
+! pointsman: <id>: perm: cannot execute './foreign': Exec format error
+= 126
+$ printf 'echo a script\n' >script && chmod +x script && pointsman run -- ./script
+| a script
