@@ -22,12 +22,15 @@
 /* No event. */
 #define AT_NEVER INT64_MAX
 
+/* What each event needs comes first: of many items few are in the cache. */
 struct watched {
-    struct watched *chain; /* of the table of names */
+    int64_t next;   /* the next event is not before this time; AT_NEVER: none */
+    uint64_t order; /* the order in which the items were added */
+    size_t place;   /* in the heap */
+    int64_t high;
     struct cron_item *item;
     void *data;
-    int64_t next; /* the next event is not before this time; AT_NEVER: none */
-    int64_t high;
+    size_t name_bytes; /* with the NUL */
     bool behind;   /* restored: `high` may lie before the watch's system_s */
     bool fresh;    /* nothing was restored: begins at the next tick */
     bool own_zone; /* it does not follow the zone of the watch: */
@@ -38,9 +41,7 @@ struct watched {
     /* If is_shifted, in the tick that is being handed out: by how much its zone
      * moved the local time, and up to where it moved over its labels. */
     int64_t shift_s, lost_until;
-    uint64_t order;    /* the order in which the items were added */
-    size_t place;      /* in the heap */
-    size_t name_bytes; /* with the NUL */
+    struct watched *chain; /* of the table of names */
     char name[];
 };
 

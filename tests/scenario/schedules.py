@@ -1,9 +1,10 @@
-"""Schedules that fire every second, while the server is killed repeatedly; TAP.
+"""Schedules that fire every second, among many that were imported from a crontab,
+while the server is killed repeatedly; TAP.
 
-    python3 schedules.py POINTSMAN [KILLS]
+    python3 schedules.py POINTSMAN [KILLS [MANY]]
 
 Every instant from the first to the last is fired once or reported as skipped
-once.
+once, and no job that is at-most-once runs twice.
 """
 import json
 import os
@@ -19,7 +20,8 @@ from datetime import datetime, timezone
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-TIMEOUT_S = 120
+MANY = int(sys.argv[3]) if len(sys.argv) > 3 else 3000
+TIMEOUT_S = 300
 HOME = pathlib.Path(tempfile.mkdtemp(prefix="pointsman-schedules."))
 ENV = {**os.environ, "POINTSMAN_BASE": str(HOME / "base")}
 ENV.pop("POINTSMAN_SERVER", None)
@@ -104,15 +106,49 @@ def judge(name, policy, events):
     return len(instants), len(skipped)
 
 
+def judge_once():
+    """Every line of the witness is a start of a job that must start once."""
+    starts = (HOME / "witness").read_text().split()
+    twice = {job for job in starts if starts.count(job) > 1} \
+        if len(starts) != len(set(starts)) else set()
+    if twice:
+        raise Broken(f"started twice: {sorted(twice)}")
+    imported = [job for job in starts if job.startswith("tab-")]
+    return len(starts), len(imported)
+
+
 NAMES = []
+# Long enough that a kill of the server often meets it.
+WITNESS = 'echo "$POINTSMAN_JOB" >>witness; exec sleep 0.3'
+
+
+def crontab():
+    """Imports many lines, each of which fires at another minute of the day."""
+    tab = HOME / "tab"
+    tab.write_text(f"HOME={HOME}\n" + "".join(
+        f"{i % 60} {i // 60 % 24} * * * : {i}; {WITNESS}\n"
+        for i in range(MANY)))
+    first = run("cron", "import", "tab")
+    # An import that is repeated changes nothing.
+    if run("cron", "import", "tab") != first:
+        raise Broken("a repeated import gives other names")
+    names = {row["name"] for row in lines("cron", "list", "--json")}
+    if names != {line.split("\t")[0] for line in first.splitlines()} \
+            or len(names) != MANY:
+        raise Broken(f"{len(names)} schedules of {MANY} lines")
 
 
 def scenario():
     run("init", ENV["POINTSMAN_BASE"])
+    crontab()
     for name, missed in (("caught-up", "run"), ("skipped", "skip")):
         run("cron", "add", "--max-shift", "1h", "--missed", missed, name,
             '{"epoch": {"period": 1}}', "--", "true")
         NAMES.append(name)
+    run("cron", "add", "--max-shift", "1h", "--overlap", "allow",
+        "--at-most-once", "once", '{"epoch": {"period": 1}}', "--",
+        "sh", "-c", WITNESS)
+    NAMES.append("once")
     for i in range(KILLS):
         server = start()
         server.send_signal(signal.SIGKILL)
@@ -127,13 +163,14 @@ def scenario():
     server.wait()
     events = lines("events", "--json")
     return [judge("caught-up", "run", events),
-            judge("skipped", "skip", events)]
+            judge("skipped", "skip", events),
+            judge("once", "run", events)], judge_once()
 
 
 def main():
     print("TAP version 13\n1..1")
     try:
-        figures = scenario()
+        figures, (starts, imported) = scenario()
     except Broken as broken:
         print(f"not ok 1 - {broken}")
         return 1
@@ -143,6 +180,8 @@ def main():
           f"over {KILLS} kills of the server")
     for (fires, skips), name in zip(figures, NAMES):
         print(f"# {name}: {fires} fired, {skips} skipped")
+    print(f"# at most once: {starts} starts, {imported} of {MANY} imported "
+          "schedules")
     return 0
 
 
