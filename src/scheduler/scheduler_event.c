@@ -106,6 +106,8 @@ static void on_move(struct scheduler *scheduler,
     if (!order_has(scheduler->order, event->num) &&
         order_watches(scheduler->order, event->id))
         scheduler_order_outside(scheduler, event->id);
+    if (scheduler->scope.num != 0 && job_state_is_final(event->to))
+        scheduler_scope_job_ended(scheduler);
     if (event->to != STATE_PENDING)
         rollback_queue_forget(&scheduler->rollbacks, event->num);
     if (event->from == STATE_PENDING) {

@@ -3,12 +3,73 @@
  * as not done, so that no other set builds on them any more. */
 #include "scheduler/scheduler_scope.h"
 
+#include <string.h>
+
 #include "lib/log.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
+
+static void *grown(struct arena *arena, const void *old, size_t count,
+                   size_t bytes) {
+    void *more = arena_alloc(arena, (count + 1) * bytes);
+    if (count > 0)
+        memcpy(more, old, count * bytes);
+    return more;
+}
+
+static void cover(struct rollback_scope *scope, uint64_t num, struct span id) {
+    struct arena *arena = &scope->arena;
+    scope->entries =
+        grown(arena, scope->entries, scope->count, sizeof(*scope->entries));
+    scope->ids = grown(arena, scope->ids, scope->count, sizeof(*scope->ids));
+    scope->entries[scope->count] =
+        (struct rollback_entry){.num = num, .was = STATE_EXECUTING};
+    scope->ids[scope->count++] = arena_span(arena, id);
+}
+
+static bool cover_group(struct scheduler *scheduler,
+                        struct rollback_scope *scope, const struct job *job,
+                        struct span group, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    if (!store_edges_to(scheduler->store, group, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct job other;
+        if (edges[i].kind != EDGE_GROUP || edges[i].state != STATE_EXECUTING ||
+            rollback_scope_covers(scope, edges[i].num) != STATE_NONE)
+            continue;
+        if (!store_job(scheduler->store, edges[i].num, &arena, &other, err))
+            return false;
+        if (span_equal(other.target, job->target))
+            cover(scope, other.num, other.id);
+    }
+    return true;
+}
+
+/* What lands together with a member becomes a member when it has landed. Until
+ * then the plan does not name it, but nobody may build on it any more. */
+static bool cover_companions(struct scheduler *scheduler,
+                             struct rollback_scope *scope,
+                             const struct job *job, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    if (job->state != STATE_EXECUTING)
+        return true;
+    if (!store_edges_from(scheduler->store, job->num, &arena, &edges, &count,
+                          err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_GROUP &&
+            !cover_group(scheduler, scope, job, edges[i].to, err))
+            return false;
+    return true;
+}
 
 static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
                       struct err *err) {
@@ -20,15 +81,20 @@ static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
     if (!found || !rollback_entries_parse(plan.members, &scope->arena,
                                           &scope->entries, &scope->count))
         return err_set(err, ERR_DATA, "its plan is missing or damaged");
+    size_t members = scope->count;
+    struct job *jobs =
+        arena_alloc(&scope->arena, (members + 1) * sizeof(*jobs));
     scope->ids =
-        arena_alloc(&scope->arena, (scope->count + 1) * sizeof(*scope->ids));
-    for (size_t i = 0; i < scope->count; i++) {
-        struct job job;
+        arena_alloc(&scope->arena, (members + 1) * sizeof(*scope->ids));
+    for (size_t i = 0; i < members; i++) {
         if (!store_job(scheduler->store, scope->entries[i].num, &scope->arena,
-                       &job, err))
+                       &jobs[i], err))
             return false;
-        scope->ids[i] = job.id;
+        scope->ids[i] = jobs[i].id;
     }
+    for (size_t i = 0; i < members; i++)
+        if (!cover_companions(scheduler, scope, &jobs[i], err))
+            return false;
     return true;
 }
 
@@ -52,6 +118,10 @@ void scheduler_scope_open(struct scheduler *scheduler, uint64_t num) {
         scope->count = 0;
     }
     report_to_watchers(scheduler, scope);
+}
+
+void scheduler_scope_job_ended(struct scheduler *scheduler) {
+    report_to_watchers(scheduler, &scheduler->scope);
 }
 
 static void end_member(struct scheduler *scheduler, const struct job *job,
