@@ -215,6 +215,7 @@ static void node_leave(struct order *order, struct order_node *node,
                        enum job_state to, struct wall since) {
     uint64_t num = node->num;
 
+    order_follow_leaves(order, node);
     order_line_leave(order, node);
     for (size_t i = 0; i < node->edge_count; i++)
         order_edge_close(order, &node->edges[i]);

@@ -32,6 +32,24 @@ static void touch_behind(struct order *order, struct order_node *node) {
         touch_edges(order, order_node_item(node, i));
 }
 
+/* A set that waits for two others in P, of which one leaves, is not unblocked:
+ * but it is right behind the one that leaves, and asks again. */
+void order_follow_leaves(struct order *order, struct order_node *node) {
+    for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
+        struct order_group *behind = order_path_group_behind(&node->uses[i]);
+
+        if (behind == NULL)
+            continue;
+        LIST_EACH (&behind->uses, it) {
+            struct order_node *other =
+                LIST_OF(it, struct order_use, in_group)->node;
+
+            if (other->parked)
+                order_node_touch(order, other);
+        }
+    }
+}
+
 bool order_ride(struct order *order, uint64_t num, bool rides) {
     struct order_node *node = map_get(&order->nodes, map_num_key(&num));
 

@@ -361,6 +361,8 @@ void order_effect_fail(struct order *order, struct order_node *node,
 /* The dependency for which a pending set fails; NULL: none. */
 const struct order_item *order_follow_ended(struct order *order,
                                             const struct order_node *node);
+/* The node is about to leave L. */
+void order_follow_leaves(struct order *order, struct order_node *node);
 /* Proposes what is to be done for a job in P or X. */
 void order_follow_judge(struct order *order, struct order_node *node);
 

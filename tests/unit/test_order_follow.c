@@ -341,6 +341,21 @@ static void a_follower_that_only_shared_a_file_goes_on_alone(void **state) {
 
 /* ---- ranks --------------------------------------------------------------- */
 
+static void it_asks_again_when_one_of_two_leaves(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("b", "g");
+    dc("c", "f g");
+    settle();
+    runs("a");
+    runs("b");
+    assert_string_equal(follows("c"), "a b");
+    move("a", STATE_FAILED);
+    settle();
+    assert_int_equal(offers("c"), 1);
+    assert_string_equal(follows("c"), "b");
+}
+
 static void an_urgent_follower_lends_its_rank(void **state) {
     (void)state;
     dc("a", "f");
@@ -446,6 +461,7 @@ int main(void) {
         STORY(it_may_follow_what_supersedes_its_dependency),
         STORY(a_held_one_still_fails_after_a_start),
         STORY(a_follower_that_only_shared_a_file_goes_on_alone),
+        STORY(it_asks_again_when_one_of_two_leaves),
         STORY(an_urgent_follower_lends_its_rank),
         STORY(pending_sets_stand_as_recorded_after_a_start),
         STORY(a_record_that_was_not_spliced_is_mended),
