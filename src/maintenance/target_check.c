@@ -2,11 +2,17 @@
 
 #include "lib/map.h"
 #include "core/outage.h"
+#include "core/reason.h"
 #include "landing/git.h"
 #include "landing/history.h"
 #include "landing/tip.h"
 
 enum { SETS_NAMED = 20 /* of those that have left the branch */ };
+
+struct landed {
+    const char *id;
+    bool rolls_back;
+};
 
 struct checking {
     const struct config_target *target;
@@ -15,7 +21,7 @@ struct checking {
     void *ctx;
     struct arena arena;
     struct git git;
-    struct map landed; /* "ID SUM" -> id, of the sets not found so far */
+    struct map landed; /* "ID SUM" -> struct landed, not found so far */
 };
 
 static void report(struct checking *checking, const char *format, ...)
@@ -38,17 +44,30 @@ static void format_key(struct text *key, struct span id, struct span sum) {
     text_addspan(key, sum);
 }
 
-/* A rollback is not found by its own id if all it reverted was gone already. */
-static bool landed_add(void *ctx, const struct job *job, struct err *err) {
+/* A rollback has no commit if all that it names was out of effect already; its
+ * end names the commit that it made, or says that it was found there. */
+static bool has_commit(const struct job *job) {
+    struct span rest = job->detail, word;
+    if (!job_has(job, JOB_ROLLS_BACK) ||
+        span_is(job->reason, REASON_ALREADY_LANDED))
+        return true;
+    return span_cut(&rest, ' ', &word) && git_oid_is_valid(word);
+}
+
+static void landed_put(struct checking *checking, const struct job *job) {
     CLEANUP(text_clear) struct text key = TEXT_INIT;
+    struct landed *landed = arena_alloc(&checking->arena, sizeof *landed);
+    *landed = (struct landed){arena_string(&checking->arena, job->id),
+                              job_has(job, JOB_ROLLS_BACK)};
+    format_key(&key, job->id, job->sum);
+    map_put(&checking->landed, text_span(&key), landed);
+}
+
+static bool landed_add(void *ctx, const struct job *job, struct err *err) {
     struct checking *checking = ctx;
     (void)err;
-    if (job_has(job, JOB_ROLLS_BACK) ||
-        !span_equal(job->target, checking->target->name))
-        return true;
-    format_key(&key, job->id, job->sum);
-    map_put(&checking->landed, text_span(&key),
-            arena_string(&checking->arena, job->id));
+    if (has_commit(job) && span_equal(job->target, checking->target->name))
+        landed_put(checking, job);
     return true;
 }
 
@@ -72,13 +91,22 @@ static bool commit_is_there(void *ctx, const struct history_commit *commit) {
 static void report_lost(struct checking *checking) {
     struct span branch = checking->target->branch;
     size_t at = 0, named = 0, count = map_count(&checking->landed);
-    void *id;
-    while (named < SETS_NAMED && map_next(&checking->landed, &at, NULL, &id)) {
+    void *value;
+    while (named < SETS_NAMED &&
+           map_next(&checking->landed, &at, NULL, &value)) {
+        const struct landed *landed = value;
         named++;
-        report(checking,
-               "set '%s' has landed, but is no longer on branch '%.*s'; was "
-               "the branch rewritten?",
-               (const char *)id, (int)branch.len, branch.p);
+        if (landed->rolls_back)
+            report(checking,
+                   "rollback '%s' is no longer on branch '%.*s', so what it "
+                   "rolled back may be in effect again; was the branch "
+                   "rewritten?",
+                   landed->id, (int)branch.len, branch.p);
+        else
+            report(checking,
+                   "set '%s' has landed, but is no longer on branch '%.*s'; "
+                   "was the branch rewritten?",
+                   landed->id, (int)branch.len, branch.p);
     }
     if (count > named)
         report(checking, "%zu more sets are no longer on the branch",
@@ -138,14 +166,15 @@ const char *target_check_set(struct base *base, const struct job *job,
     struct err err = {0};
     bool found;
     if (job->state != STATE_DONE || !job_has(job, JOB_LANDS) ||
-        job_has(job, JOB_ROLLS_BACK) || !target || target->git.len == 0)
+        !has_commit(job) || !target || target->git.len == 0)
         return NULL;
-    map_put(&checking.landed, job->id, arena_string(arena, job->id));
+    landed_put(&checking, job);
     bool ok =
         set_find(&checking, job, base_resolve(base->path, target->git, arena),
                  arena_string(arena, target->branch), &found, &err);
     git_close(&checking.git);
     map_clear(&checking.landed);
+    arena_clear(&checking.arena);
     if (!ok)
         return arena_printf(arena, "%s", err.text);
     return found ? ""

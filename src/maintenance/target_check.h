@@ -1,6 +1,6 @@
 /* Checks a target that is a branch of a git repository: its newest commit can
  * be read with all its directories, its files are there, and the sets that
- * landed on it are still on it. Starts git; changes nothing. */
+ * landed on it, and the rollbacks, are still on it. Starts git; changes nothing. */
 #ifndef POINTSMAN_MAINTENANCE_TARGET_CHECK_H
 #define POINTSMAN_MAINTENANCE_TARGET_CHECK_H
 
@@ -30,7 +30,7 @@ bool target_outage(const struct base *base, struct span target,
 
 /* Like target_check, for one set that has landed: a sentence if the branch
  * cannot be read, or the set is not on it; else "". NULL for a set that has not
- * landed on a branch, and for a rollback. The result is in the arena. */
+ * landed on a branch, and for a rollback without a commit. The result is in the arena. */
 const char *target_check_set(struct base *base, const struct job *job,
                              struct arena *arena);
 

@@ -875,8 +875,8 @@ exit $v
                 judge.repository.close()
         self.judge_commands(jobs)
         code, out, err = self.answer("fsck")
-        found = set(re.findall(r"set '([^']*)' has landed, but is no longer",
-                               out + err))
+        found = set(re.findall(r"(?:set|rollback) '([^']*)' (?:has landed, "
+                               r"but )?is no longer", out + err))
         if found != gone or (code != 0) != bool(gone):
             raise Broken(f"fsck: {code} {out} {err} instead of {gone}")
         _, out, _ = self.answer("doctor")

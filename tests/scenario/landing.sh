@@ -424,6 +424,39 @@ rewrite_is_found() {
 scenario 'fsck and doctor name the sets that have left their branch' \
     rewrite_is_found
 
+# The branch is moved back behind the rollback of a. The rollback of what is
+# rolled back already has no commit, and is not missed.
+lost_rollback_is_found() {
+    make_base
+    make_set a DC a a
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    for name in "$(pointsman -q rollback a)" "$(pointsman -q rollback a)"; do
+        within pointsman daemon all --until-idle
+        ends 0 within pointsman wait "$name"
+        echo "$name" >>names
+    done
+    ends 0 pointsman fsck
+    tip=$(git -C project.git rev-parse main)
+    git -C project.git update-ref refs/heads/main main~
+    rb=$(head -n 1 names)
+    both_say "rollback '$rb' is no longer on branch 'main', so what it rolled"
+    ends 1 pointsman fsck
+    same 'what has left' "$(grep -c "is no longer on" out)" 1
+    pointsman status "$rb" | grep "branch *no longer on branch 'main'"
+    ends 0 pointsman status "$(tail -n 1 names)"
+    says_not 'no longer' out
+    git -C project.git update-ref refs/heads/main "$tip"
+    ends 0 pointsman fsck
+    # A rebuilt registry knows it too.
+    rm -f base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    git -C project.git update-ref refs/heads/main main~
+    both_say "rollback '$rb' is no longer on branch 'main', so what it rolled"
+}
+scenario 'fsck and doctor name the rollbacks that have left their branch' \
+    lost_rollback_is_found
+
 # A rollback waits too.
 rollback_waits() {
     make_base 'max-temp = 1'

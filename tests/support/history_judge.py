@@ -323,9 +323,7 @@ class BranchJudge:
             - set(self.now.out_by)
         if gone and not self.forced:
             self.why(f"{gone} have left the branch by themselves")
-        # fsck does not look for rollbacks.
-        self.gone = {name for name in gone if jobs[name]["state"] == "D"
-                     and jobs[name]["class"] != "RB"}
+        self.gone = {name for name in gone if jobs[name]["state"] == "D"}
         for job in jobs.values():
             name, by = job["id"], job["rolled_back_by"]
             if job["target"] != self.target.name or \
