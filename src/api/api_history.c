@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/job_json.h"
+#include "lib/map.h"
 #include "core/event_facts.h"
 #include "scheduler/rollback_status.h"
 
@@ -191,22 +192,78 @@ void api_history(struct api_call *call) {
 /* ---- attempts and tasks ---------------------------------------------------
  */
 
+struct placed_attempt {
+    uint64_t place; /* of its task in the array */
+    struct store_attempt attempt;
+};
+
+static int compare_places(const void *left, const void *right) {
+    const struct placed_attempt *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->attempt.attempt > b->attempt.attempt) -
+           (a->attempt.attempt < b->attempt.attempt);
+}
+
+/* Sorts them by the lines of the array; by node, item10 precedes item2. */
+static bool sort_attempts(struct api_call *call, uint64_t num,
+                          struct store_attempt *attempts, size_t count,
+                          struct err *err) {
+    CLEANUP(map_clear) struct map places = MAP_INIT;
+    struct store_task *tasks;
+    size_t task_count;
+    if (count == 0)
+        return true;
+    if (!store_tasks(call->api->options.store, num, &call->arena, &tasks,
+                     &task_count, err))
+        return false;
+    struct placed_attempt *placed =
+        arena_alloc(&call->arena, count * sizeof *placed);
+    for (size_t i = 0; i < task_count; i++)
+        (void)map_put(&places, tasks[i].node, &tasks[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct store_task *task = map_get(&places, attempts[i].node);
+        placed[i] = (struct placed_attempt){task == NULL ? 0 : task->at,
+                                            attempts[i]};
+    }
+    qsort(placed, count, sizeof *placed, compare_places);
+    for (size_t i = 0; i < count; i++)
+        attempts[i] = placed[i].attempt;
+    return true;
+}
+
+/* ?node= (a task of an array) &attempt= */
 void api_attempts(struct api_call *call) {
-    static const char *const keys[] = {NULL};
+    static const char *const keys[] = {"node", "attempt", NULL};
+    struct span node = api_query(call, "node");
+    uint64_t number = 0;
     struct job job;
     struct store_attempt *attempts;
-    size_t count;
+    size_t count, wanted = 0;
     struct err err = {0};
 
-    if (!api_query_check(call, keys) || !api_job(call, &job))
+    if (!api_query_check(call, keys) ||
+        !api_query_u64(call, "attempt", UINT32_MAX, &number) ||
+        !api_job(call, &job))
         return;
     if (!store_attempts(call->api->options.store, job.num, &call->arena,
-                        &attempts, &count, &err)) {
+                        &attempts, &count, &err) ||
+        !sort_attempts(call, job.num, attempts, count, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if ((node.len == 0 || span_equal(attempts[i].node, node)) &&
+            (number == 0 || attempts[i].attempt == number))
+            attempts[wanted++] = attempts[i];
+    if (wanted == 0 && (node.len > 0 || number != 0)) {
+        err_set(&err, ERR_NO_JOB, "job '%.*s' has no attempt that matches",
+                (int)job.id.len, job.id.p);
         api_fail(call, &err);
         return;
     }
     api_reply(call, 200, api_lines);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < wanted; i++) {
         struct json json;
         json_open(&json, &call->out);
         job_attempt_json(&json, &job, &attempts[i]);

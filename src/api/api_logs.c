@@ -172,6 +172,14 @@ static bool is_later(const struct store_attempt *attempt,
                : !tip;
 }
 
+/* In the order of the array. */
+static int compare_tasks(const void *left, const void *right) {
+    const struct log_entry *a = left, *b = right;
+    if (a->task != b->task)
+        return a->task < b->task ? -1 : 1;
+    return (a->attempt > b->attempt) - (a->attempt < b->attempt);
+}
+
 /* At first the last attempt of each task, later the attempts that came since,
  * in an order that is the same after a lost connection. */
 static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
@@ -210,7 +218,7 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
     log->begun = true;
     if (log->count > before)
         qsort(log->queue + before, log->count - before, sizeof *log->queue,
-              entry_compare);
+              log->follows ? entry_compare : compare_tasks);
     while (resumes && log->next < log->count &&
            entry_compare_place(&log->queue[log->next], &log->from) <
                (log->from.over ? 1 : 0))

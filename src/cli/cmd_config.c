@@ -13,13 +13,18 @@
 
 /* ---- config -------------------------------------------------------------- */
 
-static bool open_base(struct call *call, struct base **ret_base,
+static bool open_with(struct call *call, bool no_store, struct base **ret_base,
                       struct err *err) {
-    struct base_open how = {.read_only = true, .no_store = true};
+    struct base_open how = {.read_only = true, .no_store = no_store};
     const char *path;
 
     return call_operands(call, 0, 0, err) && call_base(call, &path, err) &&
            base_open(path, &how, ret_base, err);
+}
+
+static bool open_base(struct call *call, struct base **ret_base,
+                      struct err *err) {
+    return open_with(call, true, ret_base, err);
 }
 
 static void entry_line(const struct config_entry *entry, bool as_json) {
@@ -50,6 +55,21 @@ static void entry_line(const struct config_entry *entry, bool as_json) {
     (void)console_write(text_span(&line));
 }
 
+/* With the settings in the registry, which override the files. A registry that
+ * cannot be opened does not keep anybody from checking the files. */
+static bool open_in_force(struct call *call, struct base **ret_base,
+                          struct err *err) {
+    struct err why = {0};
+    if (open_with(call, false, ret_base, &why))
+        return true;
+    if (!open_with(call, true, ret_base, err))
+        return false;
+    console_note("pointsman: values changed by 'pointsman set' are not shown: "
+                 "%s",
+                 why.text);
+    return true;
+}
+
 /* The listing of `config check` and `config show`. */
 static int config_list(struct call *call) {
     struct base *base = NULL;
@@ -57,7 +77,7 @@ static int config_list(struct call *call) {
     struct err err = {0};
     struct config_cursor cursor = {0};
 
-    if (!open_base(call, &base, &err))
+    if (!open_in_force(call, &base, &err))
         return console_error(&err);
     if (call_has(call, "json")) {
         while (config_next(&base->config, &cursor, &entry))

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/job.h"
 #include "os/clock.h"
@@ -244,9 +245,49 @@ static bool show_growing(struct client *client, const char *uri,
     return ok;
 }
 
+/* JOB/NODE, the form of POINTSMAN_TASK, is the same as JOB --node NODE. */
+static bool logs_operand(struct call *call, const char **ret_id,
+                         const char **ret_node, struct err *err) {
+    if (!call_operands(call, 1, 1, err))
+        return false;
+    const char *slash = strchr(call->words[0], '/');
+    *ret_id = call->words[0];
+    *ret_node = call_value(call, "node");
+    if (slash == NULL)
+        return true;
+    if (*ret_node != NULL)
+        return err_set(err, ERR_USAGE, "give JOB/NODE or --node, not both: '%s'",
+                       call->words[0]);
+    *ret_id = arena_string(&call->arena,
+                           span_make(call->words[0],
+                                     (size_t)(slash - call->words[0])));
+    *ret_node = slash + 1;
+    return true;
+}
+
+/* The attempts, of one task if `node` is not NULL. */
+static int list_attempts(struct call *call, const char *id, const char *node) {
+    struct client *client = NULL;
+    struct call_uri uri;
+    struct err err = {0};
+
+    if (!call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/attempts",
+                                      client_word(&call->arena, id)));
+    call_uri_add(&uri, "node", node);
+    call_uri_add(&uri, "attempt", call_value(call, "attempt"));
+    bool ok = call_show_lines(client, text_string(&uri.text),
+                              call_has(call, "json"), show_attempt, &err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
 int cmd_logs(struct call *call) {
-    static const char *const passed[] = {"attempt", "node", "tail",
-                                         "lines",   "grep", "stream"};
+    static const char *const passed[] = {"attempt", "tail", "lines", "grep",
+                                         "stream"};
+    const char *id, *node;
     struct client *client = NULL;
     struct log_lines numbered = {.times = call_has(call, "times")};
     struct client_lines lines = {.line = log_line, .ctx = &numbered};
@@ -256,16 +297,17 @@ int cmd_logs(struct call *call) {
     client_take *take = json ? client_take_lines : to_stdout;
     long long attempt = 0;
 
-    if (!call_operands(call, 1, 1, &err) ||
+    if (!logs_operand(call, &id, &node, &err) ||
         !call_number(call, "attempt", 1, UINT32_MAX, &attempt, &err))
         return console_error(&err);
     if (call_has(call, "attempts"))
-        return call_show_each(call, "/api/v1/jobs/%/attempts", show_attempt);
+        return list_attempts(call, id, node);
     if (!call_client(call, &client, &err))
         return console_error(&err);
     call_uri_begin(&uri,
                    arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
-                                client_word(&call->arena, call->words[0])));
+                                client_word(&call->arena, id)));
+    call_uri_add(&uri, "node", node);
     for (size_t i = 0; i < COUNT(passed); i++)
         call_uri_add(&uri, passed[i], call_value(call, passed[i]));
     call_uri_add(&uri, "follow", follow ? "1" : NULL);

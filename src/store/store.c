@@ -268,11 +268,26 @@ bool store_lookup(struct store *store, struct span id, struct arena *arena,
     return store->backend->by_id(store, id, arena, ret_job, ret_found, err);
 }
 
+/* JOB/NODE, the form of POINTSMAN_TASK, where only jobs have a name. */
+static bool refuse_task(struct span id, struct span job, struct err *err) {
+    return err_set(err, ERR_NO_JOB,
+                   "'%.*s' is not a job, but a task of '%.*s': name the job, "
+                   "only logs takes a single task",
+                   (int)id.len, id.p, (int)job.len, job.p);
+}
+
 static bool no_such(struct store *store, struct span id, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.newest_first = true, .limit = CANDIDATES};
-    struct job *jobs;
+    struct span rest = id, before;
+    struct job *jobs, job;
     size_t count;
+    bool is_task = span_cut(&rest, '/', &before) && rest.len > 0;
+    if (is_task &&
+        !store_lookup(store, before, &arena, &job, &is_task, err))
+        return false;
+    if (is_task)
+        return refuse_task(id, before, err);
     if (!store->backend->jobs(store, &list, &arena, &jobs, &count, err))
         return false;
     const char **ids = arena_alloc(&arena, (count + 1) * sizeof(*ids));

@@ -27,3 +27,10 @@ $ pointsman doctor | grep -c registry
 # Each line has one of three tags in the same column.
 $ pointsman doctor >lines; grep -cvE '^(ok  |warn|off ) [a-z0-9-]+ +[^ ]' lines || :
 | 0
+# The listings of the configuration show the value in force.
+$ pointsman config show | grep '^concurrency'
+| concurrency = 2                           set
+$ pointsman config check 2>/dev/null | grep '^concurrency'
+| concurrency = 2                           set
+$ pointsman config show --json | grep '"concurrency"'
+| {"section":"queue","label":null,"key":"concurrency","value":"2","file":"set","line":0}

@@ -143,3 +143,29 @@ $ printf '\177ELF\002\001\001\0\0' >foreign && chmod +x foreign && pointsman run
 = 126
 $ printf 'echo a script\n' >script && chmod +x script && pointsman run -- ./script
 | a script
+# The tasks of an array are shown in the order of its lines, and one of them by
+# its node.
+$ seq -f item%g 11 >items; pointsman submit --id night --array items -- sh -c 'echo out {}; test {} != item7'; pointsman daemon all --until-idle
+| night
+$ pointsman logs night | tr '\n' ' '
+| out item1 out item2 out item3 out item4 out item5 out item6 out item7 out item8 out item9 out item10 out item11 
+$ pointsman logs --attempts night | cut -d ' ' -f 4 | tr '\n' ' '
+| item1 item2 item3 item4 item5 item6 item7 item8 item9 item10 item11 
+$ pointsman logs --attempts --node item10 night
+| attempt 1 on item10  done  started ... exit code 0  11 bytes
+$ pointsman logs night/item10; pointsman logs --attempts night/item7
+| out item10
+| attempt 1 on item7  failed  started ... exit code 1  10 bytes
+| ...
+$ pointsman logs --attempts --node item99 night
+! pointsman: job 'night' has no attempt that matches
+= 66
+$ pointsman logs --node item7 night/item7
+! pointsman: give JOB/NODE or --node, not both: 'night/item7'
+= 64
+$ pointsman why night/item7
+! pointsman: 'night/item7' is not a job, but a task of 'night': name the job, only logs takes a single task
+= 66
+$ pointsman wait night/item7
+! pointsman: 'night/item7' is not a job, but a task of 'night': name the job, only logs takes a single task
+= 66
