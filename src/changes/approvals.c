@@ -116,7 +116,10 @@ bool approvals_refuse(const struct base *base,
     if (verdict.outcome != APPROVAL_REFUSE)
         return false;
     approval_describe(&verdict, &text);
-    set_ruling(why, "unapproved", "%s", text_string(&text));
+    set_ruling(why, "unapproved",
+               "%s; this policy refuses sets that come without their "
+               "approvals: submit it with --approval FILE",
+               text_string(&text));
     return true;
 }
 
@@ -302,7 +305,7 @@ static bool read_state(const struct base *base, struct store *store,
         return true;
     more = &given[given_count - 1]; /* with its groups */
     ret_state->own = approval_is_own(&subject, more);
-    ret_state->may = approval_may(items, count, &subject, more, now);
+    ret_state->lack = approval_lacks(items, count, &subject, more, now);
     ret_state->said = approval_is_repeat(items, count, &subject, given,
                                          given_count - 1, more, now);
     return true;
@@ -346,11 +349,26 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
         return err_set(err, ERR_DENIED,
                        "'%.*s' is your own set: somebody else must approve it",
                        id_len, id);
-    return state->may ||
-           err_set(err, ERR_DENIED,
-                   "%.*s has no role that may approve '%.*s', or only signed "
-                   "approvals count, or the approval is too old",
-                   who_len, who, id_len, id);
+    switch (state->lack) {
+    case APPROVAL_LACKS_NOTHING:
+        return true;
+    case APPROVAL_LACKS_TIME:
+        return err_set(err, ERR_DENIED,
+                       "the approval of '%.*s' by %.*s is too old: it has "
+                       "expired",
+                       id_len, id, who_len, who);
+    case APPROVAL_LACKS_SIGNATURE:
+        return err_set(err, ERR_DENIED,
+                       "only signed approvals of '%.*s' count: approve it with "
+                       "--sign-with KEY",
+                       id_len, id);
+    case APPROVAL_LACKS_ROLE:
+        break;
+    }
+    return err_set(err, ERR_DENIED,
+                   "%.*s has no role that may approve '%.*s'; `pointsman why "
+                   "%.*s` says who has",
+                   who_len, who, id_len, id, id_len, id);
 }
 
 /* Nothing is owed any more, or only what has more time. */

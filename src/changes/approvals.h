@@ -39,7 +39,7 @@ struct approval_state {
     struct approval_verdict verdict; /* including `more`, if given */
     struct approval_owed *owed;
     size_t owed_count;
-    bool may;         /* the approval `more` would count */
+    enum approval_lack lack; /* of the approval `more` */
     bool own;         /* it comes from the submitter */
     bool said;        /* its giver has approved before */
     struct wall ends; /* when the first approval given expires */

@@ -62,6 +62,21 @@ static bool may_run(const struct base *base, const struct config_target *target,
                               &user, err);
 }
 
+static void refuse_unknown(const struct config *config, struct span name,
+                           struct ruling_why *why) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char **names =
+        arena_alloc(&arena, (config->target_count + 1) * sizeof(*names));
+    for (size_t i = 0; i < config->target_count; i++)
+        names[i] = arena_string(&arena, config->targets[i].name);
+    const char *near =
+        text_nearest(arena_string(&arena, name), names, config->target_count);
+    set_ruling(why, "unknown-target",
+               "no target '%.*s' is configured in " BASE_CONFIG "%s%s%s",
+               (int)name.len, name.p, near != NULL ? "; did you mean '" : "",
+               near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
 static bool target_allows(const struct base *base,
                           const struct candidate *candidate,
                           const struct config_target **ret_target,
@@ -76,9 +91,7 @@ static bool target_allows(const struct base *base,
                    " has %zu of them; pack it again with --target",
                    base->config.target_count);
     else if (!target)
-        set_ruling(why, "unknown-target",
-                   "no target '%.*s' is configured in " BASE_CONFIG,
-                   (int)name.len, name.p);
+        refuse_unknown(&base->config, name, why);
     else if (candidate->meta.group.len > 0 && target->git.len == 0)
         set_ruling(why, "group-target",
                    "target '%.*s' is a command, which takes one set at a time: "

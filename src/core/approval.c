@@ -126,6 +126,13 @@ static bool is_own_key(const struct approval_subject *subject,
     return false;
 }
 
+static bool is_person_of_subject(const struct approval_subject *subject,
+                                 const struct approval_person *person) {
+    return has_name(person, subject->submitter) ||
+           has_name(person, subject->submitter_alias) ||
+           has_name(person, subject->author);
+}
+
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given) {
     if (is_same(given->who, subject->submitter) ||
@@ -135,9 +142,7 @@ bool approval_is_own(const struct approval_subject *subject,
         is_same(given->who, subject->author) || is_own_key(subject, given->key))
         return true;
     for (size_t i = 0; i < subject->person_count; i++)
-        if ((has_name(&subject->persons[i], subject->submitter) ||
-             has_name(&subject->persons[i], subject->submitter_alias) ||
-             has_name(&subject->persons[i], subject->author)) &&
+        if (is_person_of_subject(subject, &subject->persons[i]) &&
             is_given_by(&subject->persons[i], given))
             return true;
     return false;
@@ -183,6 +188,24 @@ static bool role_fits(const struct approval_policy *policy,
             return true;
     }
     return policy->roles.count == 0;
+}
+
+/* Nobody else than the submitter or the author has one of the roles. */
+static bool is_for_self(const struct approval_policy *policy,
+                        const struct approval_subject *subject) {
+    for (size_t i = 0; i < policy->roles.count; i++) {
+        struct span role = policy->roles.items[i];
+        bool is_self = is_same(role, subject->submitter) ||
+                       is_same(role, subject->submitter_alias) ||
+                       is_same(role, subject->author);
+        for (size_t k = 0; k < subject->person_count; k++)
+            is_self |= span_starts(role, "person:") &&
+                       span_equal(subject->persons[k].name, behind(role, 7)) &&
+                       is_person_of_subject(subject, &subject->persons[k]);
+        if (!is_self)
+            return false;
+    }
+    return policy->roles.count > 0;
 }
 
 static bool has_expired(const struct approval_policy *policy,
@@ -238,6 +261,8 @@ static struct approval_verdict judge_one(const struct approval_policy *policy,
         verdict.have += counts(policy, subject, &given[i], now) &&
                         !is_repeated(policy, subject, given, i, now);
     verdict.lacks_ticket = !has_ticket(policy, subject, given, count, now);
+    verdict.is_for_self =
+        verdict.have < policy->count && is_for_self(policy, subject);
     if (verdict.have < policy->count || verdict.lacks_ticket)
         verdict.outcome = policy->refuse ? APPROVAL_REFUSE
                           : policy->late ? APPROVAL_LATE
@@ -285,14 +310,25 @@ bool approval_is_repeat(const struct approval_policy *policies,
     return false;
 }
 
-bool approval_may(const struct approval_policy *policies, size_t policy_count,
-                  const struct approval_subject *subject,
-                  const struct approval_given *given, struct wall now) {
-    for (size_t i = 0; i < policy_count; i++)
-        if (applies(&policies[i], subject) &&
-            counts(&policies[i], subject, given, now))
-            return true;
-    return false;
+enum approval_lack approval_lacks(const struct approval_policy *policies,
+                                  size_t policy_count,
+                                  const struct approval_subject *subject,
+                                  const struct approval_given *given,
+                                  struct wall now) {
+    enum approval_lack least = APPROVAL_LACKS_ROLE;
+    for (size_t i = 0; i < policy_count; i++) {
+        if (!applies(&policies[i], subject) ||
+            !role_fits(&policies[i], subject, given))
+            continue;
+        enum approval_lack one = counts(&policies[i], subject, given, now)
+                                     ? APPROVAL_LACKS_NOTHING
+                                 : policies[i].is_signed && !given->is_signed
+                                     ? APPROVAL_LACKS_SIGNATURE
+                                     : APPROVAL_LACKS_TIME;
+        if (one < least)
+            least = one;
+    }
+    return least;
 }
 
 static void sooner(struct wall *ends, struct wall end, struct wall now) {
@@ -332,6 +368,10 @@ void approval_describe(const struct approval_verdict *verdict,
     if (verdict->lacks_ticket)
         text_addf(out, ", with a ticket like %.*s", (int)policy->ticket.len,
                   policy->ticket.p);
+    if (verdict->is_for_self)
+        text_adds(out, "; only its submitter or author could give it, and "
+                       "nobody approves a set of their own: let somebody else "
+                       "submit it, or change the policy");
     if (verdict->fault != NULL)
         text_addf(out, "; no approval counts: %s", verdict->fault);
 }

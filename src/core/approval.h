@@ -97,6 +97,7 @@ struct approval_verdict {
     unsigned have;                        /* approvals it has, out of its
                                              count */
     bool lacks_ticket;
+    bool is_for_self;  /* its only approver is the submitter or the author */
     const char *fault; /* of the subject */
     /* Among the unsatisfied policies that accept late approvals: the shortest
      * time, and the policy that sets it; NULL: nothing is owed. */
@@ -124,11 +125,21 @@ bool approval_is_repeat(const struct approval_policy *policies,
                         const struct approval_subject *subject,
                         const struct approval_given *given, size_t given_count,
                         const struct approval_given *more, struct wall now);
-/* True if an approval by this person would count for any policy that
- * applies. */
-bool approval_may(const struct approval_policy *policies, size_t policy_count,
-                  const struct approval_subject *subject,
-                  const struct approval_given *given, struct wall now);
+/* What keeps an approval by this person from counting for any policy that
+ * applies: the least that is missing. It is not asked for the submitter's or
+ * author's own. */
+enum approval_lack {
+    APPROVAL_LACKS_NOTHING,
+    APPROVAL_LACKS_TIME,      /* it has expired */
+    APPROVAL_LACKS_SIGNATURE, /* only signed ones count */
+    APPROVAL_LACKS_ROLE
+};
+
+enum approval_lack approval_lacks(const struct approval_policy *policies,
+                                  size_t policy_count,
+                                  const struct approval_subject *subject,
+                                  const struct approval_given *given,
+                                  struct wall now);
 /* When the first of these approvals expires; WALL_NEVER: none does. */
 struct wall approval_ends(const struct approval_policy *policies,
                           size_t policy_count,

@@ -98,8 +98,10 @@ static void submitters_cannot_approve_their_own_sets(void **state) {
     struct approval_given other = given_by("uid:2", false);
     assert_int_equal(judge(&policy, &subject, &own, 1), APPROVAL_HOLD);
     assert_int_equal(judge(&policy, &subject, &other, 1), APPROVAL_ENOUGH);
-    assert_false(approval_may(&policy, 1, &subject, &own, now));
-    assert_true(approval_may(&policy, 1, &subject, &other, now));
+    assert_true(approval_lacks(&policy, 1, &subject, &own, now) !=
+                APPROVAL_LACKS_NOTHING);
+    assert_true(approval_lacks(&policy, 1, &subject, &other, now) ==
+                APPROVAL_LACKS_NOTHING);
 }
 
 static void one_person_counts_once(void **state) {
@@ -124,6 +126,29 @@ static void an_approver_needs_the_role_that_the_policy_names(void **state) {
     policy.roles = (struct approval_list)LIST(SPAN("uid:7"), SPAN("uid:2"));
     assert_int_equal(judge(&policy, &subject, &person, 1), APPROVAL_ENOUGH);
     assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_HOLD);
+}
+
+static void the_reason_why_an_approval_does_not_count_is_named(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1, .expires_ms = 1000};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given bob = given_by("uid:2", false);
+    assert_int_equal(approval_lacks(&policy, 1, &subject, &bob, now),
+                     APPROVAL_LACKS_NOTHING);
+    policy.is_signed = true;
+    assert_int_equal(approval_lacks(&policy, 1, &subject, &bob, now),
+                     APPROVAL_LACKS_SIGNATURE);
+    bob.is_signed = true;
+    bob.at = wall_add_ms(now, -1001);
+    assert_int_equal(approval_lacks(&policy, 1, &subject, &bob, now),
+                     APPROVAL_LACKS_TIME);
+    policy.roles = (struct approval_list)LIST(SPAN("uid:7"));
+    assert_int_equal(approval_lacks(&policy, 1, &subject, &bob, now),
+                     APPROVAL_LACKS_ROLE);
+    /* The policy that lacks least counts. */
+    struct approval_policy both[] = {policy, {.count = 1}};
+    assert_int_equal(approval_lacks(both, 2, &subject, &bob, now),
+                     APPROVAL_LACKS_NOTHING);
 }
 
 static void an_approval_expires(void **state) {
@@ -197,7 +222,8 @@ static void a_person_who_commands_and_signs_counts_once(void **state) {
     assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_ENOUGH);
     bob.alias = SPAN("uid:1"); /* the submitter's account */
     assert_true(approval_is_own(&subject, &bob));
-    assert_false(approval_may(&policy, 1, &subject, &bob, now));
+    assert_true(approval_lacks(&policy, 1, &subject, &bob, now) !=
+                APPROVAL_LACKS_NOTHING);
 }
 
 static void a_policy_may_list_several_targets_and_paths(void **state) {
@@ -231,6 +257,26 @@ static struct approval_subject of_william(void) {
     return subject;
 }
 
+static void a_policy_that_only_the_submitter_meets_says_so(void **state) {
+    (void)state;
+    struct approval_policy policy = {
+        .name = SPAN("only"), .count = 1, .roles = LIST(SPAN("person:william"))};
+    struct approval_subject subject = of_william();
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct approval_verdict verdict =
+        approval_judge(&policy, 1, &subject, NULL, 0, now);
+    assert_true(verdict.is_for_self);
+    approval_describe(&verdict, &text);
+    assert_non_null(strstr(text_string(&text), "let somebody else submit it"));
+    policy.roles =
+        (struct approval_list)LIST(SPAN("person:william"), SPAN("uid:7"));
+    assert_false(
+        approval_judge(&policy, 1, &subject, NULL, 0, now).is_for_self);
+    policy.roles = (struct approval_list){0};
+    assert_false(
+        approval_judge(&policy, 1, &subject, NULL, 0, now).is_for_self);
+}
+
 static struct approval_given signed_by(const char *who, const char *key) {
     struct approval_given given = given_by(who, false);
     given.is_signed = true;
@@ -250,7 +296,8 @@ static void no_name_of_a_person_approves_what_another_submitted(void **state) {
     for (size_t i = 0; i < COUNT(ways); i++) {
         if (judge(&policy, &subject, &ways[i], 1) != APPROVAL_HOLD ||
             !approval_is_own(&subject, &ways[i]) ||
-            approval_may(&policy, 1, &subject, &ways[i], now))
+            approval_lacks(&policy, 1, &subject, &ways[i], now) ==
+                APPROVAL_LACKS_NOTHING)
             fail_msg("way %zu", i);
     }
     struct approval_given eve = signed_by("user:eve@x", "SHA256:e");
@@ -397,7 +444,8 @@ static void an_approval_may_set_its_own_expiry(void **state) {
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
     word.until = now; /* the ticket expires with it */
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_HOLD);
-    assert_false(approval_may(&policy, 1, &subject, &word, now));
+    assert_true(approval_lacks(&policy, 1, &subject, &word, now) !=
+                APPROVAL_LACKS_NOTHING);
 }
 
 static void an_expired_approval_may_be_given_again(void **state) {
@@ -447,6 +495,8 @@ int main(void) {
         cmocka_unit_test(submitters_cannot_approve_their_own_sets),
         cmocka_unit_test(one_person_counts_once),
         cmocka_unit_test(an_approver_needs_the_role_that_the_policy_names),
+        cmocka_unit_test(the_reason_why_an_approval_does_not_count_is_named),
+        cmocka_unit_test(a_policy_that_only_the_submitter_meets_says_so),
         cmocka_unit_test(an_approval_expires),
         cmocka_unit_test(the_set_or_an_approval_may_carry_the_ticket),
         cmocka_unit_test(the_strictest_policy_decides),
