@@ -1,13 +1,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
+#include "os/dir.h"
 #include "os/fd.h"
+#include "landing/child.h"
 #include "landing/pack.h"
+
+enum { STATUS_BYTES = 16 << 20 }; /* of the output of `git status` */
+
+extern char **environ;
 
 static const char *const *all_given(struct call *call, const char *option,
                                     size_t *ret_count) {
@@ -129,6 +137,46 @@ static bool pack_and_print(struct call *call,
     return true;
 }
 
+/* Counts the lines of `git status`; 0 also if git does not answer. */
+static size_t uncommitted_count(const char *repo) {
+    const char *const argv[] = {
+        "git", "-C", repo == NULL ? "." : repo, "status", "--porcelain", NULL};
+    CLEANUP(fd_close) int out = memfd_create("status", MFD_CLOEXEC);
+    CLEANUP(fd_close) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CLEANUP(text_clear) struct text lines = TEXT_INIT;
+    struct child child = {.argv = argv,
+                          .envp = environ,
+                          .in = null,
+                          .out = out,
+                          .err = null,
+                          .status = -1,
+                          .progress = -1};
+    struct err err;
+    pid_t pid;
+    size_t count = 0;
+    if (out < 0 || null < 0 || !child_start(&child, &pid, &err))
+        return 0;
+    struct child_end end = child_wait(pid, NULL, 0, 0);
+    if (end.how != CHILD_EXITED || end.code != 0 ||
+        lseek(out, 0, SEEK_SET) < 0 ||
+        !dir_read_file(out, STATUS_BYTES, &lines, &err))
+        return 0;
+    for (size_t i = 0; i < lines.len; i++)
+        count += lines.p[i] == '\n';
+    return count;
+}
+
+/* A range has only what was committed. */
+static void note_uncommitted(const struct pack_options *options) {
+    struct stat st;
+    if (stat(options->source, &st) == 0 && S_ISDIR(st.st_mode))
+        return;
+    size_t count = uncommitted_count(options->repo);
+    if (count > 0)
+        console_note("%zu path%s with uncommitted changes %s not packed", count,
+                     count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
 int cmd_change_pack(struct call *call) {
     struct pack_options options;
     struct packed packed = {0};
@@ -140,5 +188,7 @@ int cmd_change_pack(struct call *call) {
                   ? pack_and_submit(call, &options, &packed, &err)
                   : pack_and_print(call, &options, &packed, &err);
     pack_stack_free(packed.sets, packed.count);
+    if (ok)
+        note_uncommitted(&options);
     return ok ? console_finish(0) : console_error(&err);
 }

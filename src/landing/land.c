@@ -234,7 +234,8 @@ static bool load(struct landing *landing, struct landing_set *set,
     size_t members = set->blobs.check.member_count;
     if (landing->set_count > 1)
         printf("%s: ", start->id);
-    printf("%zu files, %zu deleted\n", members, set->blobs.count - members);
+    printf("%zu file%s, %zu deleted\n", members, members == 1 ? "" : "s",
+           set->blobs.count - members);
     return true;
 }
 

@@ -59,8 +59,8 @@ static bool name_fill(struct pack *pack, struct err *err) {
                         : options->class != NULL ? options->class
                                                  : set_class_name(SET_DC);
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
-        return err_set(err, ERR_USAGE,
-                       "'%s' is not a class; use RB, EM, BF or DC", class);
+        return err_set(err, ERR_USAGE, "'%s' is not a class; use EM, BF or DC",
+                       class);
     if (options->id != NULL && !set_csid_is_valid(span_of(options->id)))
         return err_set(err, ERR_USAGE,
                        "'%s' is not a valid id; use letters, digits, dots "
@@ -162,6 +162,41 @@ static bool base_set_fill(struct pack *pack, struct err *err) {
 
 /* Makes the meta text and reads it back with the rules that apply to every set:
  * what admission would refuse is refused here already. */
+/* The number of commits of a range; 0 also if git does not say. */
+static unsigned long commits_in(struct pack *pack, const char *range) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct err err;
+    if (!git_run(&pack->source.git,
+                 GIT_ARGS("rev-list", "--count", range, "--"), GIT_QUIET,
+                 SPAN(""), &out, NULL, &err))
+        return 0;
+    return strtoul(text_string(&out), NULL, 10);
+}
+
+/* "A..B" is empty if it is reversed, or if nothing was committed on B. */
+static bool refuse_empty(struct pack *pack, struct err *err) {
+    const char *range = pack->options->source, *dots = strstr(range, "..");
+    if (dots == NULL || !pack->source.has_git)
+        return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
+                       range);
+    const char *from =
+        arena_string(&pack->arena, span_make(range, (size_t)(dots - range)));
+    const char *to = dots + 2;
+    const char *back = arena_printf(&pack->arena, "%s..%s", to, from);
+    unsigned long behind = commits_in(pack, back);
+    if (behind > 0 && commits_in(pack, range) == 0)
+        return err_set(err, ERR_DATA,
+                       "nothing to pack: '%s' has %lu commit%s more than '%s'; "
+                       "did you mean '%s'?",
+                       from[0] == '\0' ? "HEAD" : from, behind,
+                       behind == 1 ? "" : "s", to[0] == '\0' ? "HEAD" : to,
+                       back);
+    return err_set(err, ERR_DATA,
+                   "nothing to pack: '%s' changes no file; only committed "
+                   "changes are packed",
+                   range);
+}
+
 static bool meta_fill(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct meta *meta = &pack->meta, check;
@@ -182,8 +217,7 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     if (!base_set_fill(pack, err))
         return false;
     if (!options->rollback && meta->files.count + meta->deleted.count == 0)
-        return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
-                       options->source);
+        return refuse_empty(pack, err);
     meta_format(meta, &pack->meta_text);
     if (options->closure != NULL)
         text_addf(&pack->meta_text, "##closure\n%s\n", options->closure);

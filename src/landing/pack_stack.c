@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,12 @@ static bool options_fit(const struct pack_options *options, struct err *err) {
     if (options->source == NULL || strstr(options->source, "..") == NULL)
         return err_set(err, ERR_USAGE,
                        "--stack needs a range of commits like main..fix");
-    return options->output == NULL ||
-           (stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)) ||
+    if (options->output == NULL || mkdir(options->output, 0777) == 0)
+        return true;
+    if (errno != EEXIST)
+        return err_errno(err, errno, "cannot create directory '%s'",
+                         options->output);
+    return (stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)) ||
            err_set(err, ERR_USAGE,
                    "'%s' is not a directory; with --stack, --output names the "
                    "directory for the tarballs",

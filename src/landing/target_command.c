@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/account.h"
@@ -26,6 +28,7 @@
 enum {
     GRACE_MS = 5000,
     ORPHANS_MS = 10000,
+    READER_MS = 2000,
     STATUS_MAX = 65536,
     ENVIRONMENT_MAX = 65536
 };
@@ -158,6 +161,20 @@ static bool give_to_user(const struct land_start *start,
     return true;
 }
 
+/* Waits until the supervisor has read what the command wrote to a pipe. It
+ * reads two pipes in any order, and the line about the end, on standard output,
+ * would precede the last lines on standard error. */
+static void wait_for_reader(int fd) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct stat st;
+    int bytes;
+    if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return;
+    for (int ms = 0;
+         ms < READER_MS && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0; ms++)
+        (void)nanosleep(&pause, NULL);
+}
+
 /* Starts it and waits until it has ended; run->end says how it went.
  * ERR_DENIED: its account may not enter its directory. */
 static bool run_through(struct run *run, struct err *err) {
@@ -193,6 +210,7 @@ static bool run_through(struct run *run, struct err *err) {
     run->end =
         child_wait(pid, run->stop, run->start->timeout_s * 1000, GRACE_MS);
     process_end_orphans(ORPHANS_MS);
+    wait_for_reader(STDERR_FILENO);
     char room[64];
     printf("== %s %s after %.1f s\n", run->label, ended_words(run, room),
            (double)mono_ms_since(clock_mono(), begun) / 1000);

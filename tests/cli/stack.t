@@ -48,7 +48,7 @@ $ git -C project.git show main:v main:sec/s | tr '\n' ' '
 $ pointsman file sec/s | tail -1
 | V-2 ...
 # Wrong uses.
-$ pointsman change pack --stack -o nowhere -C work main..topic
+$ : >nowhere; pointsman change pack --stack -o nowhere -C work main..topic
 ! pointsman: cannot pack: 'nowhere' is not a directory; with --stack, --output names the directory for the tarballs
 = 64
 $ pointsman change pack --stack --message x -C work main..topic
