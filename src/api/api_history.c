@@ -223,8 +223,8 @@ static bool sort_attempts(struct api_call *call, uint64_t num,
         (void)map_put(&places, tasks[i].node, &tasks[i]);
     for (size_t i = 0; i < count; i++) {
         const struct store_task *task = map_get(&places, attempts[i].node);
-        placed[i] = (struct placed_attempt){task == NULL ? 0 : task->at,
-                                            attempts[i]};
+        placed[i] =
+            (struct placed_attempt){task == NULL ? 0 : task->at, attempts[i]};
     }
     qsort(placed, count, sizeof *placed, compare_places);
     for (size_t i = 0; i < count; i++)

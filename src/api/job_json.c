@@ -3,6 +3,8 @@
 #include "lib/map.h"
 #include "core/reason.h"
 #include "wire/attempt_trace.h"
+#include "wire/meta.h"
+#include "wire/set_spec.h"
 #include "wire/words.h"
 
 static void key_span(struct json *json, const char *key, struct span value) {
@@ -79,13 +81,32 @@ static struct span command_line(const struct job *job, struct arena *arena) {
     return result;
 }
 
+/* "roll back C1 and 3 more", for a rollback without a message. */
+static struct span rollback_line(const struct job *job, struct arena *arena) {
+    struct span text;
+    struct meta meta;
+    struct refusal why = {0};
+    if (!job_has(job, JOB_ROLLS_BACK) ||
+        !set_spec_meta(job->spec, arena, &text) ||
+        !meta_parse(text, NULL, arena, &meta, &why) ||
+        meta.dependencies.count == 0)
+        return (struct span){0};
+    struct span first = meta.dependencies.items[0];
+    return span_of(
+        meta.dependencies.count == 1
+            ? arena_printf(arena, "roll back %.*s", (int)first.len, first.p)
+            : arena_printf(arena, "roll back %.*s and %zu more", (int)first.len,
+                           first.p, meta.dependencies.count - 1));
+}
+
 struct span job_what(const struct job *job, struct arena *arena) {
     if (job->name.len == 0)
         return command_line(job, arena);
     struct span message = spec_string(job, "title", arena), first;
     if (message.len > 0 && span_cut(&message, '\n', &first))
         return first;
-    return job->name;
+    struct span rollback = rollback_line(job, arena);
+    return rollback.len > 0 ? rollback : job->name;
 }
 
 void job_json_members(struct json *json, const struct job *job,

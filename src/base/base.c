@@ -186,9 +186,8 @@ static bool refuse_other(const struct base *base, struct err *err) {
         return err_set(err, ERR_CONFIG, "no base in '%s'; did you mean '%s'?",
                        base->path, below.p);
     return err_set(err, ERR_CONFIG,
-                   "no base in '%s' (it has no " BASE_CONFIG
-                   "): create one with 'pointsman init', or name another with "
-                   "--base",
+                   "'%s' is not a base: name the directory of one with --base, "
+                   "or create one with 'pointsman init'",
                    base->path);
 }
 

@@ -30,6 +30,13 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
     if (git.len == 0 || (hash && branch.len == 0))
         return err_set(err, ERR_USAGE,
                        "target '%s' is not NAME=GITDIR[#BRANCH]", text);
+    if (memmem(git.p, git.len, "://", 3) != NULL || span_starts(git, "git@"))
+        return err_set(err, ERR_USAGE,
+                       "target '%.*s': '%.*s' is a URL, but sets land in a "
+                       "repository on this machine: create one with 'git clone "
+                       "--bare URL DIR', then use --target %.*s=DIR",
+                       (int)name.len, name.p, (int)git.len, git.p,
+                       (int)name.len, name.p);
     *ret_target =
         (struct base_target){.name = name, .git = git, .branch = branch};
     return true;

@@ -50,6 +50,11 @@ static void report_targets(struct call *call, const struct base_init *init) {
             console_note("target '%.*s' is unavailable, its change sets wait: "
                          "%s",
                          (int)target->name.len, target->name.p, why);
+        else if ((why = target_config_branches(git, branch, &call->arena)) !=
+                 NULL)
+            console_note("target '%.*s': '%s' has no branch '%.*s', but: %s",
+                         (int)target->name.len, target->name.p, git,
+                         (int)branch.len, branch.p, why);
     }
 }
 
@@ -278,8 +283,8 @@ int cmd_fsck(struct call *call) {
     base_close(base);
     if (!ok)
         return console_error(&err);
-    console_note("%s%" PRIu64 " change set%s, %" PRIu64 " event%s, %" PRIu64
-                 " problem%s",
+    console_note("%s%" PRIu64 " change set%s, %" PRIu64 " event%s in their "
+                 "logs, %" PRIu64 " problem%s",
                  report.problems > 0 ? "pointsman: " : "", report.sets,
                  plural(report.sets), report.events, plural(report.events),
                  report.problems, plural(report.problems));

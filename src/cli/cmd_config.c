@@ -4,10 +4,14 @@
 #include "cli/table.h"
 #include "cli/console.h"
 
+#include <string.h>
+
 #include "base/base.h"
 #include "http/http_server.h"
 #include "schedules/schedule_config.h"
+#include "landing/git.h"
 #include "changes/policies.h"
+#include "changes/policy_config.h"
 #include "maintenance/target_config.h"
 #include "wire/words.h"
 
@@ -105,6 +109,36 @@ static bool check_meaning(struct call *call, const struct base *base,
             http_server_address_check(arena_string(&call->arena, listen), err));
 }
 
+/* A person of [access] needs no section [person], but one of a similar name
+ * suggests a mistake. */
+static size_t warn_of_persons(struct call *call, const struct base *base) {
+    const struct config_person *person;
+    size_t count = 0, warned = 0;
+    while (policy_config_person_at(&base->config, count) != NULL)
+        count++;
+    const char **names =
+        arena_alloc(&call->arena, (count + 1) * sizeof(*names));
+    for (size_t i = 0;
+         (person = policy_config_person_at(&base->config, i)) != NULL; i++)
+        names[i] = arena_string(&call->arena, person->name);
+    for (size_t i = 0; i < base->access.grant_count; i++) {
+        const struct access_grant *grant = &base->access.grants[i];
+        if (grant->who != ACCESS_PERSON)
+            continue;
+        const char *name =
+            arena_string(&call->arena, access_actor_person_of(grant->name));
+        const char *near = text_nearest(name, names, count);
+        if (near == NULL || strcmp(near, name) == 0)
+            continue;
+        console_note(
+            "warning: [access] names person:%s, but there is no section "
+            "[person \"%s\"]; did you mean '%s'?",
+            name, name, near);
+        warned++;
+    }
+    return warned;
+}
+
 /* What is valid, but probably not meant. */
 static size_t warn_of_shell(struct base *base) {
     struct config_entry entry;
@@ -134,15 +168,24 @@ static size_t warn_of_targets(struct call *call, const struct base *base) {
         const struct config_target *target = &base->config.targets[i];
         if (target->git.len == 0)
             continue;
-        const char *why = target_config_obstacle(
-            base_resolve(base->path, target->git, &call->arena), target->branch,
-            &call->arena);
+        const char *git = base_resolve(base->path, target->git, &call->arena);
+        const char *why =
+            target_config_obstacle(git, target->branch, &call->arena);
+        const char *others =
+            target_config_branches(git, target->branch, &call->arena);
+        if (!git_is_repository(git))
+            why = arena_printf(&call->arena, "no git repository '%s' yet", git);
+        count += why != NULL || others != NULL;
+        if (why == NULL && others != NULL)
+            console_note("warning: target '%.*s': '%s' has no branch '%.*s', "
+                         "but: %s",
+                         (int)target->name.len, target->name.p, git,
+                         (int)target->branch.len, target->branch.p, others);
         if (why == NULL)
             continue;
         console_note("warning: target '%.*s' is unavailable, its change sets "
                      "wait: %s",
                      (int)target->name.len, target->name.p, why);
-        count++;
     }
     return count;
 }
@@ -157,7 +200,8 @@ int cmd_config_check(struct call *call) {
     if (!open_base(call, &base, &err))
         return console_error(&err);
     if (check_meaning(call, base, &err)) {
-        size_t count = warn_of_shell(base) + warn_of_targets(call, base);
+        size_t count = warn_of_shell(base) + warn_of_targets(call, base) +
+                       warn_of_persons(call, base);
         console_note(count == 0 ? "configuration OK"
                                 : "configuration OK, with warnings");
     } else {

@@ -4,6 +4,7 @@
 #include "cli/console.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void add_kill(const struct call *call, struct json *json) {
     if (!call_knows(call, "kill") || !call_has(call, "kill"))
@@ -26,6 +27,41 @@ static void control_body(const struct call *call, struct text *body) {
     json_end(&json);
 }
 
+/* The ids, separated by blanks, of failed jobs among those that the job depends
+ * on (`path` is "depends") or that depend on it ("dependents"). */
+static const char *failed_around(struct call *call, struct client *client,
+                                 const char *id, const char *path) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT, ids = TEXT_INIT;
+    if (!client_get(client, &reply, NULL, "/api/v1/jobs/%s/%s", id, path))
+        return "";
+    struct span rest = text_span(&reply), line;
+    while (span_cut(&rest, '\n', &line) && line.len > 0) {
+        const char *state = call_line_text(line, "state", &call->arena);
+        if (strcmp(call_line_text(line, "relation", &call->arena),
+                   "dependency") == 0 &&
+            (strcmp(state, "failed") == 0 || strcmp(state, "terminated") == 0))
+            text_addf(&ids, "%s%s", ids.len > 0 ? " " : "",
+                      call_line_text(line, "id", &call->arena));
+    }
+    return arena_string(&call->arena, text_span(&ids));
+}
+
+/* A retry neither repeats what the job depends on nor what depends on it. */
+static void note_retry(struct call *call, struct client *client,
+                       const char *word) {
+    const char *id = client_word(&call->arena, word);
+    const char *before = failed_around(call, client, id, "depends");
+    const char *after = failed_around(call, client, id, "dependents");
+    if (before[0] != '\0')
+        console_note("pointsman: %s fails again while its dependencies have "
+                     "not succeeded: pointsman retry %s",
+                     word, before);
+    if (after[0] != '\0')
+        console_note("pointsman: failed jobs that depend on %s are not retried "
+                     "with it: pointsman retry %s",
+                     word, after);
+}
+
 static int control_named(struct call *call, struct client *client) {
     CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
     int status = 0;
@@ -40,6 +76,8 @@ static int control_named(struct call *call, struct client *client) {
                          &err)) {
             int failed = console_error(&err);
             status = status == 0 ? failed : status;
+        } else if (strcmp(call->command->name, "retry") == 0) {
+            note_retry(call, client, call->words[i]);
         }
     }
     return status;

@@ -30,12 +30,37 @@ static void add_names(const struct command_table *table, enum access_role role,
     }
 }
 
-static bool not_offered(const struct call *call, struct err *err) {
+static enum access_role role_of(const char *word) {
+    for (unsigned role = 0; role < ACCESS_ROLES; role++)
+        if (strcmp(access_role_word((enum access_role)role), word) == 0)
+            return (enum access_role)role;
+    return ACCESS_NOBODY;
+}
+
+/* Asks the server for the caller's role. */
+static bool role_read(struct call *call, enum access_role *ret_role,
+                      struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct client *client = NULL;
+    bool ok = call_client(call, &client, err) &&
+              client_get(client, &reply, err, "/api/v1/caller");
+    client_close(client);
+    if (ok)
+        *ret_role =
+            role_of(call_line_text(text_span(&reply), "role", &call->arena));
+    return ok;
+}
+
+/* Without an answer of the server, lists the commands of every role. */
+static bool not_offered(struct call *call, struct err *err) {
     CLEANUP(text_clear) struct text names = TEXT_INIT;
-    add_names(call->table, ACCESS_ADMIN, &names);
-    return err_set(err, ERR_DENIED,
-                   "'%s' is not offered over ssh; these commands are: %s",
-                   call->command->name, text_string(&names));
+    enum access_role role = ACCESS_ADMIN;
+    (void)role_read(call, &role, &(struct err){0});
+    add_names(call->table, role, &names);
+    return err_set(err, ERR_DENIED, "'%s' is not offered over ssh; %s%s",
+                   call->command->name,
+                   names.len > 0 ? "you may use: " : "your key has no role",
+                   text_string(&names));
 }
 
 /* The first option is the --base of the key. */
@@ -62,7 +87,7 @@ static bool check_files(const struct call *call, struct err *err) {
     return true;
 }
 
-static bool check(const struct call *call, struct err *err) {
+static bool check(struct call *call, struct err *err) {
     if ((call->command->flags & COMMAND_SHELL) == 0)
         return not_offered(call, err);
     return check_options(call, err) && check_files(call, err);
@@ -92,11 +117,11 @@ static int run_words(const struct call *shell, const char *person, char **words,
     for (size_t i = 0; i < count; i++)
         argv[argc++] = words[i];
     argv[argc] = NULL;
-    if (!call_parse(shell->table, argc, argv, &call, &err) ||
-        !check(&call, &err) || !console_init(&call, &err)) {
+    bool is_parsed = call_parse(shell->table, argc, argv, &call, &err);
+    call.person = person;
+    if (!is_parsed || !check(&call, &err) || !console_init(&call, &err)) {
         status = console_error(&err);
     } else {
-        call.person = person;
         status = run_checked(&call);
     }
     call_clear(&call);
@@ -105,27 +130,17 @@ static int run_words(const struct call *shell, const char *person, char **words,
 
 /* ---- no command ---------------------------------------------------------- */
 
-static enum access_role role_of(const char *word) {
-    for (unsigned role = 0; role < ACCESS_ROLES; role++)
-        if (strcmp(access_role_word((enum access_role)role), word) == 0)
-            return (enum access_role)role;
-    return ACCESS_NOBODY;
-}
-
 static int show_caller(struct call *call) {
-    CLEANUP(text_clear) struct text reply = TEXT_INIT, names = TEXT_INIT;
-    struct client *client = NULL;
+    CLEANUP(text_clear) struct text names = TEXT_INIT;
+    enum access_role role;
     struct err err = {0};
-    bool ok = call_client(call, &client, &err) &&
-              client_get(client, &reply, &err, "/api/v1/caller");
-    client_close(client);
-    if (!ok)
+    if (!role_read(call, &role, &err))
         return console_error(&err);
-    const char *role = call_line_text(text_span(&reply), "role", &call->arena);
-    add_names(call->table, role_of(role), &names);
+    add_names(call->table, role, &names);
     (void)console_printf("You are %s, with the role %s. There are no "
                          "interactive sessions; the commands are: %s\n",
-                         call->person, role, text_string(&names));
+                         call->person, access_role_word(role),
+                         text_string(&names));
     return console_finish(0);
 }
 

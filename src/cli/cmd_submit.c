@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/submission_line.h"
+#include "cli/wait_note.h"
 #include "cli/console.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/terminal.h"
+
 enum {
     BATCH_LINES = 1000, /* at most in one call */
     BATCH_BYTES = 4 << 20,
@@ -17,6 +20,40 @@ enum {
 };
 
 /* ---- one ----------------------------------------------------------------- */
+
+/* The value of a setting, or "". */
+static const char *setting_value(struct call *call, struct client *client,
+                                 const char *name) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    if (!client_get(client, &reply, NULL, "/api/v1/settings"))
+        return "";
+    struct span rest = text_span(&reply), line;
+    while (span_cut(&rest, '\n', &line) && line.len > 0)
+        if (strcmp(call_line_text(line, "name", &call->arena), name) == 0)
+            return call_line_text(line, "value", &call->arena);
+    return "";
+}
+
+/* --after may name a job that is submitted later, or be mistyped. */
+static void note_unknown(struct call *call, struct client *client) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    size_t cursor = 0;
+    const char *id;
+    while ((id = call_next(call, "after", &cursor)) != NULL) {
+        struct err err = {0};
+        bool found = client_get(client, &reply, &err, "/api/v1/jobs/%s",
+                                client_word(&call->arena, id));
+        if (found
+                ? strcmp(call_line_text(text_span(&reply), "id", &call->arena),
+                         id) != 0
+                : err.kind == ERR_NO_JOB)
+            console_note("pointsman: there is no job '%s' yet; the job waits "
+                         "for it for at most %s s (queue.wait-for-dep), then "
+                         "fails",
+                         id, setting_value(call, client, "queue.wait-for-dep"));
+        text_reset(&reply);
+    }
+}
 
 static int submit_one(struct call *call) {
     CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
@@ -31,11 +68,17 @@ static int submit_one(struct call *call) {
     bool ok = call_client(call, &client, &err) &&
               client_call(client, API_POST, "/api/v1/jobs", text_span(&body),
                           &reply, &err);
-    client_close(client);
-    if (!ok)
+    if (!ok) {
+        client_close(client);
         return console_error(&err);
-    (void)console_printf("%s\n",
-                         call_line_text(text_span(&reply), "id", &call->arena));
+    }
+    const char *id = call_line_text(text_span(&reply), "id", &call->arena);
+    (void)console_printf("%s\n", id);
+    (void)console_flush();
+    note_unknown(call, client);
+    if (terminal_is(STDERR_FILENO))
+        wait_note_print(client, id, &call->arena);
+    client_close(client);
     return console_finish(0);
 }
 

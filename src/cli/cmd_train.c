@@ -28,7 +28,7 @@ static void show_train(struct span line, struct arena *arena) {
         add_prefixed(": ", call_line_printable(line, "detail", arena), arena));
     (void)console_printf(
         "%lld set%s or group%s; %lld of %lld lanes, %lld of %lld slots in use; "
-        "about %lld %% of the sets pass\n",
+        "a set is expected to pass with %lld %%\n",
         (long long)units, units == 1 ? "" : "s", units == 1 ? "" : "s",
         (long long)call_line_number(line, "busy"),
         (long long)call_line_number(line, "lanes"),
@@ -98,14 +98,17 @@ static void show_landing(struct span line, struct arena *arena) {
 }
 
 static void show_day(struct span line, struct arena *arena) {
+    int64_t stopped_ms = call_line_number(line, "stopped_ms");
     (void)console_printf(
-        "last 24 hours: %lld landed, %lld checks (%lld flaky), %lld results "
-        "used again, %s of checks stopped\n",
+        "last 24 hours: %lld landed, %lld checks run (%lld flaky), %lld "
+        "results used again, %s\n",
         (long long)call_line_number(line, "landed"),
         (long long)call_line_number(line, "runs"),
         (long long)call_line_number(line, "flaky"),
         (long long)call_line_number(line, "reused"),
-        minutes(call_line_number(line, "stopped_ms"), arena));
+        stopped_ms == 0 ? "no check was stopped"
+                        : arena_printf(arena, "%s of checks stopped",
+                                       minutes(stopped_ms, arena)));
 }
 
 static void show_line(struct span line, struct arena *arena) {

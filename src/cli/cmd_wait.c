@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"
+#include "cli/wait_note.h"
 #include "cli/console.h"
 #include "cli/follow.h"
 #include "cli/job_output.h"
@@ -52,6 +53,9 @@ static bool on_job_ended(void *ctx, struct span line) {
         console_note("%s: %s%s%s%s", call_line_text(line, "id", &arena),
                      call_line_text(line, "reason", &arena),
                      detail[0] == '\0' ? "" : ": ", detail, ending);
+    if (code != 0 && call_line_number(line, "tasks") > 1)
+        console_note("pointsman why %s names the tasks that failed",
+                     call_line_text(line, "id", &arena));
     arena_clear(&arena);
     return true;
 }
@@ -100,6 +104,8 @@ int cmd_wait(struct call *call) {
         return console_error(&err);
     if (ms >= 0)
         waited.until = mono_add_ms(clock_mono(), ms);
+    for (size_t i = 0; i < call->word_count; i++)
+        wait_note_print(client, call->words[i], &call->arena);
     bool ok = follow_stream(&(struct follow){.client = client,
                                              .uri = wait_uri,
                                              .take = take_ends,
@@ -256,11 +262,12 @@ static bool logs_operand(struct call *call, const char **ret_id,
     if (slash == NULL)
         return true;
     if (*ret_node != NULL)
-        return err_set(err, ERR_USAGE, "give JOB/NODE or --node, not both: '%s'",
+        return err_set(err, ERR_USAGE,
+                       "give JOB/NODE or --node, not both: '%s'",
                        call->words[0]);
-    *ret_id = arena_string(&call->arena,
-                           span_make(call->words[0],
-                                     (size_t)(slash - call->words[0])));
+    *ret_id =
+        arena_string(&call->arena, span_make(call->words[0],
+                                             (size_t)(slash - call->words[0])));
     *ret_node = slash + 1;
     return true;
 }
@@ -304,14 +311,15 @@ int cmd_logs(struct call *call) {
         return list_attempts(call, id, node);
     if (!call_client(call, &client, &err))
         return console_error(&err);
-    call_uri_begin(&uri,
-                   arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
-                                client_word(&call->arena, id)));
+    call_uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
+                                      client_word(&call->arena, id)));
     call_uri_add(&uri, "node", node);
     for (size_t i = 0; i < COUNT(passed); i++)
         call_uri_add(&uri, passed[i], call_value(call, passed[i]));
     call_uri_add(&uri, "follow", follow ? "1" : NULL);
     call_uri_add(&uri, "places", follow ? "1" : NULL);
+    if (follow)
+        wait_note_print(client, id, &call->arena);
     call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
     call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     const char *text = text_string(&uri.text);

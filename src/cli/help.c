@@ -274,6 +274,21 @@ static void topic_environment(struct text *out) {
     add_pair(out, "POINTSMAN_PROGRESS_FD", 22,
              "descriptor for progress lines such as `42 compiling`");
     add_pair(out, "TRACEPARENT", 22, "trace context of the attempt");
+    text_adds(out, "\nA check, or the command of a target, gets these too. The "
+                   "work tree of a check has\nno .git directory.\n\n");
+    add_pair(out, "POINTSMAN_TARGET", 22, "the target");
+    add_pair(out, "POINTSMAN_CSID", 22, "id of the change set");
+    add_pair(out, "POINTSMAN_CSIDS", 22,
+             "ids of all sets that are checked together, with spaces between "
+             "them: POINTSMAN_CSID first, then the others of its group");
+    add_pair(out, "POINTSMAN_CLASS", 22, "class of the set: RB, EM, BF or DC");
+    add_pair(out, "POINTSMAN_SET_DIR", 22,
+             "scratch directory of this attempt. For the command of a target "
+             "it holds meta, which lists the changed and deleted files, and "
+             "the new ones in lroot/");
+    add_pair(out, "POINTSMAN_LANE", 22,
+             "with lanes of 2 or more: number of the check, from 0, for what "
+             "checks that run at once must not share, such as ports");
     text_adds(out, "\nEnvironment of pointsman itself\n\n");
     add_pair(out, "POINTSMAN_BASE", 22, "the base, unless --base is given");
     add_pair(out, "NO_COLOR", 22, "no colours, unless --color is given");

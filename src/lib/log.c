@@ -37,10 +37,6 @@ void log_init(const char *role, enum log_level least) {
         log_front = isatty(STDERR_FILENO) ? FRONT_LOCAL_TIME : FRONT_TIME;
 }
 
-bool log_wants(enum log_level level) {
-    return level <= log_least;
-}
-
 static void add_front(struct text *line, enum log_level level) {
     char stamp[WALL_TEXT_BYTES];
     struct timespec now;
@@ -66,7 +62,7 @@ void log_write(enum log_level level, const char *format, ...) {
     CLEANUP(text_clear) struct text said = TEXT_INIT;
     va_list args;
 
-    if (!log_wants(level))
+    if (level > log_least)
         return;
     va_start(args, format);
     text_addv(&said, format, args);

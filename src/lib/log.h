@@ -14,8 +14,6 @@ enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
 /* Call once, before the first line. `role` (a literal) names the process;
  * messages less urgent than `least` are dropped. */
 void log_init(const char *role, enum log_level least);
-/* False: messages of this level are dropped. */
-bool log_wants(enum log_level level);
 /* Writes one line. Safe in several threads. */
 void log_write(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -11,7 +11,7 @@
 #include "base/base.h"
 
 struct fsck_report {
-    uint64_t problems, sets, events;
+    uint64_t problems, sets, events; /* events of the log/ of sets */
     /* Called with a sentence for each problem; may be NULL. */
     void (*problem)(void *ctx, const char *sentence);
     /* The same for what will be put right by itself. */

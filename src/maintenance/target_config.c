@@ -85,3 +85,31 @@ const char *target_config_obstacle(const char *path, struct span branch,
     git_close(&git);
     return is_free ? NULL : arena_string(arena, span_of(err.text));
 }
+
+enum { BRANCHES_NAMED = 5 };
+
+const char *target_config_branches(const char *path, struct span branch,
+                                   struct arena *arena) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT, names = TEXT_INIT;
+    struct err err;
+    struct git git;
+    if (!git_open(path, NULL, NULL, &git, &err))
+        return NULL;
+    bool ok = git_run(
+        &git,
+        GIT_ARGS("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"),
+        GIT_QUIET, SPAN(""), &out, NULL, &err);
+    git_close(&git);
+    struct span rest = text_span(&out), name;
+    size_t count = 0;
+    while (ok && span_cut(&rest, '\n', &name) && name.len > 0) {
+        if (span_equal(name, branch))
+            return NULL;
+        if (count++ < BRANCHES_NAMED)
+            text_addf(&names, "%s%.*s", names.len > 0 ? ", " : "",
+                      (int)name.len, name.p);
+    }
+    if (count > BRANCHES_NAMED)
+        text_addf(&names, " and %zu more", count - BRANCHES_NAMED);
+    return count > 0 ? arena_string(arena, text_span(&names)) : NULL;
+}

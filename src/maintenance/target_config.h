@@ -23,4 +23,10 @@ bool target_config_has_users(const struct config *config, struct err *err);
 const char *target_config_obstacle(const char *path, struct span branch,
                                    struct arena *arena);
 
+/* The first branches of the repository, "master, topic and 3 more", if `branch`
+ * is not among them. NULL: it is, or there is none at all (then the first set
+ * creates it), or git does not say. */
+const char *target_config_branches(const char *path, struct span branch,
+                                   struct arena *arena);
+
 #endif

@@ -131,7 +131,7 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     if (entry == 0)
         entry = job->num;
     if (job->state != STATE_PENDING && order_has(scheduler->order, entry))
-        why_order(&why, scheduler->order, entry, now);
+        why_order(&why, scheduler->order, scheduler->store, entry, now);
     why_rollback_scope(scheduler, &why);
     scheduler_group_why(scheduler, job, &why);
     why_holds(&why, job);

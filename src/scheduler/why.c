@@ -136,14 +136,28 @@ static void why_waits(struct why *why, const struct order_reason *reason) {
         open_ended(why);
 }
 
-void why_order(struct why *why, const struct order *order, uint64_t num,
-               struct wall now) {
+/* The order does not know the holds of a pending job. */
+static void add_holds(struct why *why, struct store *store,
+                      struct order_reason *reason) {
+    struct job job;
+    bool found = false;
+    struct err err;
+    if (reason->state == STATE_PENDING && reason->holds == 0 &&
+        store_lookup(store, reason->id, why->arena, &job, &found, &err) &&
+        found)
+        reason->holds = job.holds;
+}
+
+void why_order(struct why *why, const struct order *order, struct store *store,
+               uint64_t num, struct wall now) {
     struct order_reason *reasons;
     size_t all = 0;
     size_t count =
         order_why(order, num, now, WHY_REASONS, why->arena, &reasons, &all);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        add_holds(why, store, &reasons[i]);
         why_waits(why, &reasons[i]);
+    }
     if (all > count)
         why_add(why, "precursor", (struct span){0},
                 arena_printf(why->arena, "and %zu more", all - count));
@@ -235,7 +249,7 @@ void why_unavailable(struct why *why, struct span target, struct wall since_at,
 }
 
 void why_no_role(struct why *why, const char *role) {
-    why_add(why, "slot", (struct span){0},
+    why_add(why, "role", (struct span){0},
             arena_printf(why->arena,
                          "no %s role runs here; start `pointsman serve` or "
                          "`pointsman daemon all --until-idle` (or only this "

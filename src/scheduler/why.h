@@ -22,8 +22,8 @@ struct why {
 };
 
 /* The order's reasons: precursor, dependency, record. Without its holds. */
-void why_order(struct why *why, const struct order *order, uint64_t num,
-               struct wall now);
+void why_order(struct why *why, const struct order *order, struct store *store,
+               uint64_t num, struct wall now);
 void why_holds(struct why *why, const struct job *job);
 /* `behind`: an id of length 0 if it is unknown. */
 void why_lane(struct why *why, struct span target, const struct job *behind);

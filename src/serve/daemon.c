@@ -15,9 +15,9 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "base/base.h"
+#include "changes/policies.h"
 #include "http/http.h"
 #include "maintenance/target_config.h"
-#include "os/fd.h"
 #include "serve/roles.h"
 #include "serve/upgrade.h"
 
@@ -147,14 +147,25 @@ static void reopen_log(const struct daemon *daemon) {
     (void)dup2(fd, STDERR_FILENO);
 }
 
+/* Accounts and groups that do not exist give nobody a role; `config check`
+ * reports the same. */
+static void warn_of_names(const struct base *base) {
+    struct err err;
+    if (!base_access_check(base, &err))
+        log_warning("%s", err.text);
+    if (!policies_check(base, &err))
+        log_warning("%s", err.text);
+}
+
 static void on_hang_up(uv_signal_t *handle, int number) {
     struct daemon *daemon = handle->data;
     struct err err;
     (void)number;
     reopen_log(daemon);
-    if (roles_reload(daemon->roles, &err))
+    if (roles_reload(daemon->roles, &err)) {
         log_info("configuration reloaded");
-    else
+        warn_of_names(daemon->base);
+    } else
         log_error("the configuration was not reloaded: %s", err.text);
 }
 
@@ -374,6 +385,7 @@ static bool start(struct daemon *daemon, struct err *err) {
         .only = options->role,
         .job_limit = options->job_limit,
         .once = options->until == DAEMON_ONCE,
+        .reports = options->answers,
         .turned = on_turned,
         .stopped = on_stopped,
         .lost = on_lost,

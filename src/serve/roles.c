@@ -304,8 +304,8 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
     const struct guard *guard = worker_guard(roles->host.worker);
     log_debug("the supervisor has started pid=%d controllers='%s'",
               (int)guard_pid(guard), guard_controllers(guard));
-    /* `run` alone would log it each time; `doctor` reports it there. */
-    if (children == ROLE_TASKS && log_wants(LOG_INFO) &&
+    /* `doctor` reports it too; each run from cron would be a mail. */
+    if (children == ROLE_TASKS && roles->options.reports &&
         !guard_has_cgroup(guard))
         log_warning("tasks are tracked by %s", guard_mode(guard));
     if (worker_slots(roles->host.worker) < options.slots)

@@ -47,6 +47,7 @@ struct roles_options {
     bool (*paused)(void *ctx); /* true: decide nothing yet; NULL: never */
     bool (*hosts)(void *ctx, struct span id); /* as in struct role_host */
     bool once;                 /* reads prequeue/ once; no polling */
+    bool reports;              /* logs how well tasks can be tracked */
     /* What the program before handed over; NULL: nothing. Its descriptors are
      * copied, except that of the guard. */
     const struct roles_handover *adopted;

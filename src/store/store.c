@@ -283,8 +283,7 @@ static bool no_such(struct store *store, struct span id, struct err *err) {
     struct job *jobs, job;
     size_t count;
     bool is_task = span_cut(&rest, '/', &before) && rest.len > 0;
-    if (is_task &&
-        !store_lookup(store, before, &arena, &job, &is_task, err))
+    if (is_task && !store_lookup(store, before, &arena, &job, &is_task, err))
         return false;
     if (is_task)
         return refuse_task(id, before, err);

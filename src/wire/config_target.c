@@ -314,6 +314,11 @@ void config_target_write(struct config *config,
         text_addf(out, "%s =%s%.*s\n", keys[k].name, value.len ? " " : "",
                   (int)value.len, value.p ? value.p : "");
     }
+    if (target->check_count == 0 && target->git.len > 0)
+        text_adds(out, "# Commands that must succeed before a set lands, each "
+                       "with a name. They run\n# without a shell; for its "
+                       "syntax write sh -c '...'.\n# check.unit = make "
+                       "check\n");
     for (size_t i = 0; i < target->check_count; i++)
         text_addf(out, "check.%.*s = %.*s\n", (int)target->checks[i].name.len,
                   target->checks[i].name.p,

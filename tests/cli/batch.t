@@ -53,9 +53,9 @@ $ pointsman fsck --rebuild
 $ pointsman list b1 | wc -l
 | 2
 $ rm .pointsman/ctrl/registry.db*; pointsman fsck --rebuild
-! 0 change sets, 0 events, 0 problems
+! 0 change sets, 0 events in their logs, 0 problems
 $ pointsman fsck --rebuild
-! 0 change sets, 0 events, 0 problems
+! 0 change sets, 0 events in their logs, 0 problems
 $ pointsman set queue.grace 5; pointsman fsck --rebuild
 ! pointsman: cannot rebuild the registry: ...
 = 100

@@ -48,7 +48,7 @@ $ pointsman change pack --target main -C work nosuch..main
 ! pointsman: ...
 = 64
 $ pointsman fsck
-! 3 change sets, ... events, 0 problems
+! 3 change sets, ... events in their logs, 0 problems
 # What is said of a set that was rolled back.
 $ pointsman -q rollback C1 && pointsman daemon all --until-idle
 | <RB>

@@ -122,4 +122,4 @@ $ git -C project.git log -2 --format='%(trailers:key=CS-Id,valueonly,separator=%
 | E2
 | E1
 $ pointsman fsck
-! 11 change sets, ... events, 0 problems
+! 11 change sets, ... events in their logs, 0 problems

@@ -37,7 +37,7 @@ $ pointsman status
 $ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","state":"done","since":".*Z","target":null,"reason":"ok","attempt":1'
 | 1
 $ pointsman fsck
-! 0 change sets, 0 events, 0 problems
+! 0 change sets, 0 events in their logs, 0 problems
 $ pointsman history --limit 1 <ID>
 | <a> <ID> executing > done ok daemon:scheduler
 $ pointsman history --limit 2 | wc -l

@@ -36,7 +36,7 @@ $ pointsman wait first
 $ pointsman logs --attempts --json first | grep -o 'event":"[a-z-]*' | tail -n 1
 | event":"lost
 $ pointsman fsck
-! 0 change sets, ... events, 0 problems
+! 0 change sets, ... events in their logs, 0 problems
 # `wait` continues when its server dies. When the server has answered a later
 # caller, it has accepted the connection of `wait`.
 $ pointsman submit --id w --hold -- sh -c 'exit 6'

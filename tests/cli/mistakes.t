@@ -165,6 +165,7 @@ $ pointsman cancel one --match x
 ! pointsman: give IDs or --match, not both: 'one'
 = 64
 $ pointsman wait --timeout 0 one
+! pointsman: one: no exec role runs here; ...
 ! pointsman: job 'one' has not ended: pending
 = 124
 $ pointsman cancel one

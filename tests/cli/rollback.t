@@ -131,7 +131,7 @@ $ git -C project.git ls-tree --name-only main
 | b
 | c
 $ pointsman fsck
-! 7 change sets, ... events, 0 problems
+! 7 change sets, ... events in their logs, 0 problems
 # The results of all sets.
 $ pointsman report
 | DAY  CLASS  TARGET  JOBS  SUBMITTED  IN PROGRESS  APPLIED  FAILED  TERMINATED  BACK  ROLLBACKS  ...

@@ -87,4 +87,4 @@ $ sh make B2 oneway --depends A1 && pointsman daemon all --until-idle && pointsm
 ! pointsman: rb-target: 'B2' of target 'oneway' depends on what is to be rolled back: roll it back first
 = 100
 $ pointsman fsck
-! 12 change sets, ... events, 0 problems
+! 12 change sets, ... events in their logs, 0 problems

@@ -47,4 +47,4 @@ $ pointsman rollback --preview G3
 | 0 reverted, 0 abandoned, 0 stopped, 0 files
 | nothing to roll back: 'G3' is already rolled back by '...'
 $ pointsman fsck
-! 8 change sets, ... events, 0 problems
+! 8 change sets, ... events in their logs, 0 problems

@@ -391,7 +391,7 @@ remembered() {
     says 'pointsman_train_tip_proven{target="main"} 1' metrics.said
     says 'pointsman_train_events_total{target="main",event="landing"} 2' \
         metrics.said
-    says 'last 24 hours: 2 landed, 4 checks (0 flaky), 0 results used' train.said
+    says 'last 24 hours: 2 landed, 4 checks run (0 flaky), 0 results used' train.said
     serve_end
     # The server has forgotten it; the registry has not.
     serve_begin

@@ -1,0 +1,13 @@
+/* Says on standard error what may keep a job from ever starting. */
+#ifndef POINTSMAN_CLI_WAIT_NOTE_H
+#define POINTSMAN_CLI_WAIT_NOTE_H
+
+#include "cli/client.h"
+#include "lib/arena.h"
+
+/* Prints that no process runs the role that the job waits for. Prints nothing
+ * for other reasons, or if the job or the server cannot be asked. */
+void wait_note_print(struct client *client, const char *id,
+                     struct arena *arena);
+
+#endif
