@@ -84,10 +84,6 @@ bool revert_culprit_merged(struct revert_culprits *culprits, struct git *git,
 void revert_culprits_say(const struct revert_culprits *culprits,
                          struct span path, struct text *why);
 
-/* ":MODE MODE OID OID STATUS": the entries before and after. */
-bool revert_entry_parse(struct span head, struct tree_entry *ret_before,
-                        struct tree_entry *ret_after);
-
 /* Finds the commits to revert: adds all steps, newest first (revert_find.c). */
 bool revert_find(struct reverting *reverting, struct err *err);
 /* Reverts step `i` on top of the chain (revert_step.c). */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "landing/branch_log.h"
 #include "landing/branch_sets.h"
 #include "landing/objects_apart.h"
 #include "landing/path_merge.h"
@@ -126,74 +127,6 @@ static void judge(struct replaying *replaying) {
 
 /* ---- their changes ------------------------------------------------------- */
 
-struct difference {
-    struct landed *by;
-    struct span path;
-    struct tree_entry before, after;
-};
-
-typedef void difference_visit(struct replaying *replaying,
-                              const struct difference *difference);
-
-static bool log_read(struct replaying *replaying, struct git_pipe *pipe,
-                     difference_visit *each, struct err *err) {
-    CLEANUP(text_free_string) char *buffer = NULL;
-    struct difference difference = {0};
-    size_t room = 0;
-    bool is_path = false;
-    ssize_t n;
-    while ((n = getdelim(&buffer, &room, '\0', pipe->out)) > 0) {
-        struct span token = span_make(buffer, (size_t)n - 1);
-        if (is_path) {
-            difference.path = token;
-            each(replaying, &difference);
-            is_path = false;
-            continue;
-        }
-        token = span_trim(token);
-        if (token.len == 0)
-            continue;
-        is_path = token.p[0] == ':';
-        if (!is_path)
-            difference.by = map_get(&replaying->by_oid, token);
-        if (difference.by == NULL ||
-            (is_path &&
-             !revert_entry_parse(token, &difference.before, &difference.after)))
-            return err_set(err, ERR_INTERNAL,
-                           "cannot read what git log prints");
-    }
-    return git_pipe_close(pipe, err);
-}
-
-/* Calls `each` for each path that each commit changed, newest commit first. A
- * merge counts as what it changed on the branch. `commits`: one a line; `walk`:
- * whether to go on to their ancestors, as an option. */
-static bool differences_each(struct replaying *replaying, const char *walk,
-                             const struct text *commits, difference_visit *each,
-                             struct err *err) {
-    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    const char *const args[] = {"log",
-                                "--first-parent",
-                                "--diff-merges=first-parent",
-                                "--raw",
-                                "-r",
-                                "-z",
-                                "--root",
-                                "--no-abbrev",
-                                "--no-renames",
-                                "--no-show-signature",
-                                "--ignore-submodules=none",
-                                "--format=%H",
-                                walk,
-                                "--stdin",
-                                NULL};
-    if (!git_pipe_open(&replaying->reverting->git, args, GIT_PLAIN, &pipe, err))
-        return false;
-    fputs(text_string(commits), pipe.in);
-    return git_pipe_end_input(&pipe, err) &&
-           log_read(replaying, &pipe, each, err);
-}
-
 static bool is_turned(const struct landed *landed) {
     return !landed->by_rollback && landed->was_out != landed->is_out;
 }
@@ -201,44 +134,47 @@ static bool is_turned(const struct landed *landed) {
 /* The changes of the sets that this rollback puts out of effect or back in
  * effect. They are few, and with their paths known, the changes of all commits
  * need to be read only once. */
-static bool turned_each(struct replaying *replaying, difference_visit *each,
+static bool turned_each(struct replaying *replaying, branch_log_visit *each,
                         struct err *err) {
     CLEANUP(text_clear) struct text commits = TEXT_INIT;
     for (size_t i = 0; i < replaying->count; i++)
         if (is_turned(replaying->landed[i]))
             text_addf(&commits, "%s\n", replaying->landed[i]->commit.oid);
-    return commits.len == 0 || differences_each(replaying, "--no-walk=unsorted",
-                                                &commits, each, err);
+    return commits.len == 0 ||
+           branch_log_each(&replaying->reverting->git, "--no-walk=unsorted",
+                           &commits, each, replaying, err);
 }
 
-static bool all_each(struct replaying *replaying, difference_visit *each,
+static bool all_each(struct replaying *replaying, branch_log_visit *each,
                      struct err *err) {
     CLEANUP(text_clear) struct text commits = TEXT_INIT;
     const char *begin = replaying->landed[replaying->count - 1]->commit.parent;
     text_addf(&commits, "%s\n", replaying->reverting->tip);
     if (begin[0] != '\0')
         text_addf(&commits, "^%s\n", begin);
-    return differences_each(replaying, "--do-walk", &commits, each, err);
+    return branch_log_each(&replaying->reverting->git, "--do-walk", &commits,
+                           each, replaying, err);
 }
 
-static void path_collect(struct replaying *replaying,
-                         const struct difference *difference) {
+static bool path_collect(void *ctx, const struct branch_change *change) {
+    struct replaying *replaying = ctx;
     struct replay *replay = replaying->replay;
-    if (revert_replay_path_find(replay, difference->path) != NULL)
-        return;
+    if (revert_replay_path_find(replay, change->path) != NULL)
+        return true;
     struct replay_path *path = arena_alloc(&replay->arena, sizeof *path);
-    *path = (struct replay_path){
-        .path = arena_span(&replay->arena, difference->path)};
+    *path =
+        (struct replay_path){.path = arena_span(&replay->arena, change->path)};
     (void)map_put(&replay->by_path, path->path, path);
+    return true;
 }
 
-static void change_collect(struct replaying *replaying,
-                           const struct difference *difference) {
+static bool change_collect(void *ctx, const struct branch_change *change) {
+    struct replaying *replaying = ctx;
     struct replay_path *path =
-        revert_replay_path_find(replaying->replay, difference->path);
-    if (path == NULL)
-        return;
-    const struct landed *by = difference->by;
+        revert_replay_path_find(replaying->replay, change->path);
+    const struct landed *by = map_get(&replaying->by_oid, change->commit);
+    if (path == NULL || by == NULL)
+        return by != NULL;
     if (by->step != NO_STEP) {
         path->last = path->has_step && path->last > (size_t)by->step
                          ? path->last
@@ -250,10 +186,9 @@ static void change_collect(struct replaying *replaying,
         path->changes =
             mem_grow(path->changes, path->cap, sizeof *path->changes);
     }
-    path->changes[path->count++] =
-        (struct replay_change){.by = difference->by,
-                               .before = difference->before,
-                               .after = difference->after};
+    path->changes[path->count++] = (struct replay_change){
+        .by = by, .before = change->before, .after = change->after};
+    return true;
 }
 
 /* ---- the replay ---------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "os/clock.h"
+#include "landing/branch_log.h"
 #include "landing/commit.h"
 #include "landing/history.h"
 #include "landing/objects_apart.h"
@@ -205,17 +206,6 @@ static void conflict_add(struct edits *edits, struct span path) {
     text_addc(&edits->conflicts, '\0');
 }
 
-bool revert_entry_parse(struct span head, struct tree_entry *ret_before,
-                        struct tree_entry *ret_after) {
-    *ret_before = *ret_after = (struct tree_entry){0};
-    char line[256];
-    if (head.len >= sizeof line)
-        return false;
-    snprintf(line, sizeof line, "%.*s", (int)head.len, head.p);
-    return sscanf(line, ":%o %o %64s %64s", &ret_before->mode, &ret_after->mode,
-                  ret_before->oid, ret_after->oid) == 4;
-}
-
 /* What a step finds. */
 struct taken {
     bool left; /* there is something to revert */
@@ -291,7 +281,7 @@ static bool edits_make(struct reverting *reverting, size_t i, struct span raw,
     while (span_cut(&raw, '\0', &head) && head.len > 0) {
         struct tree_entry before, after;
         if (!span_cut(&raw, '\0', &path) ||
-            !revert_entry_parse(head, &before, &after))
+            !branch_log_entry_parse(head, &before, &after))
             return err_set(err, ERR_INTERNAL,
                            "cannot read what git diff-tree prints");
         if (!path_take_out(reverting, i, &merge, &before, &after, path, edits,
