@@ -301,6 +301,9 @@ static bool commit(struct landing *landing, struct landing_set *set,
     const struct meta *meta = &set->blobs.check.meta;
     struct wall now = clock_wall();
     bool dated = meta->date.len > 0;
+    if (!merge_shared_find(&landing->merge.shared, landing->git,
+                           landing->merge.tip, err))
+        return false;
     struct commit_draft draft = {
         .tree = landing->merge.tree,
         .parent = landing->merge.tip,
@@ -315,7 +318,8 @@ static bool commit(struct landing *landing, struct landing_set *set,
         .sum = span_of(start->sum),
         .class = span_of(start->class),
         .approved_by = start->approved_by,
-        .approved_count = start->approved_count};
+        .approved_count = start->approved_count,
+        .more = text_span(&landing->merge.shared.trailers)};
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     commit_format(&draft, &object);
     return objects_apart_write(landing->git, "commit", text_span(&object),

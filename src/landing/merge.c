@@ -28,6 +28,7 @@ bool merge_read_tip(struct merge *merge, struct err *err) {
 void merge_clear(struct merge *merge) {
     trees_drop(&merge->trees);
     text_clear(&merge->why);
+    merge_shared_clear(&merge->shared);
     map_clear(&merge->rebuilt);
     arena_clear(&merge->arena);
 }
@@ -250,6 +251,9 @@ static bool merge_one(struct merging *merging, const struct tree_edit *edit,
         conflict_add(&merging->conflicts, edit->path, text_string(&reason));
         return true;
     }
+    if (!merge_shared_note(&merge->shared, &merging->paths, edit->path, &base,
+                           &ours, &theirs, &merged, err))
+        return false;
     if (path_entry_same(&merged, &ours))
         return true;
     struct tree_edit *out = &merging->edits[merging->count++];
@@ -271,6 +275,7 @@ static bool merge_three(struct merge *merge, struct trees *trees,
         .base_tree = base_tree,
         .edits = mem_grow(NULL, set->count + 1, sizeof *merging.edits)};
     bool ok = true;
+    memcpy(merge->shared.base, base, OID_BYTES);
     for (size_t i = 0; ok && i < set->count; i++)
         ok = merge_one(&merging, &set->edits[i], err);
     conflicts_settle(&merging.conflicts, merge);
@@ -333,6 +338,7 @@ static bool merge_verify(struct merge *merge, struct trees *trees,
 bool merge_make(struct merge *merge, struct err *err) {
     struct trees *trees = &merge->trees;
     merge->result = MERGE_CLEAN;
+    merge_shared_clear(&merge->shared);
     if (branch_is_gone(merge))
         return err_set(err, ERR_UNAVAILABLE,
                        "no branch '%s' in the repository '%s'",

@@ -14,6 +14,7 @@
 #include "landing/git.h"
 #include "landing/history.h"
 #include "landing/land.h"
+#include "landing/merge_shared.h"
 #include "landing/set_blobs.h"
 #include "landing/tree.h"
 
@@ -33,6 +34,7 @@ struct merge {
     char tree[OID_BYTES];     /* of a clean merge */
     enum merge_result result;
     struct text why;
+    struct merge_shared shared; /* of a clean merge */
     /* Trees that base sets make, by id (landing/set_base.h). */
     struct map rebuilt;
     const struct history_known *known; /* of the branch; NULL: nothing */

@@ -21,7 +21,14 @@ struct landed {
 
 struct replay_change {
     const struct landed *by;
+    bool is_dropped;
     struct tree_entry before, after;
+};
+
+/* A commit's set has done the same as another one (landing/merge_shared.h). */
+struct shared {
+    const struct landed *by;
+    struct span with, path; /* path empty: nobody knows where */
 };
 
 struct replaying {
@@ -31,6 +38,8 @@ struct replaying {
     size_t count, cap;
     struct map by_oid;
     struct branch_sets sets;
+    struct shared *shared;
+    size_t shared_count, shared_cap;
     size_t open; /* steps whose commits were not met yet */
 };
 
@@ -59,11 +68,38 @@ static struct landed *landed_add(struct replaying *replaying,
     return landed;
 }
 
+static void shared_add(struct replaying *replaying, const struct landed *by,
+                       struct span with, struct span path) {
+    struct arena *arena = &replaying->replay->arena;
+    if (replaying->shared_count == replaying->shared_cap) {
+        replaying->shared_cap =
+            replaying->shared_cap > 0 ? 2 * replaying->shared_cap : 8;
+        replaying->shared = mem_grow(replaying->shared, replaying->shared_cap,
+                                     sizeof *replaying->shared);
+    }
+    replaying->shared[replaying->shared_count++] =
+        (struct shared){by, arena_span(arena, with), arena_span(arena, path)};
+}
+
+static void note_shared(struct replaying *replaying,
+                        const struct history_commit *commit,
+                        const struct landed *by) {
+    struct span rest = commit->trailers, path, with;
+    while (history_trailer(&rest, "CS-Contains", &path))
+        if (span_cut(&path, ' ', &with))
+            shared_add(replaying, by, with, path);
+    rest = commit->trailers;
+    while (history_trailer(&rest, "CS-Overlaps", &with))
+        shared_add(replaying, by, with, SPAN(""));
+}
+
 static bool visit(void *ctx, const struct history_commit *commit) {
     struct replaying *replaying = ctx;
     const struct revert_steps *steps = replaying->reverting->steps;
     const struct landed *landed = landed_add(replaying, commit);
     branch_sets_add(&replaying->sets, &landed->commit, landed->by_rollback);
+    if (!landed->by_rollback)
+        note_shared(replaying, commit, landed);
     for (size_t i = 0; i < steps->count; i++)
         replaying->open -= strcmp(steps->p[i].of, commit->oid) == 0;
     return replaying->open > 0 || replaying->sets.open > 0;
@@ -125,11 +161,65 @@ static void judge(struct replaying *replaying) {
         replaying->landed[i]->is_out = is_out(replaying, replaying->landed[i]);
 }
 
-/* ---- their changes ------------------------------------------------------- */
+/* ---- what sets share ------------------------------------------------------
+ */
 
 static bool is_turned(const struct landed *landed) {
     return !landed->by_rollback && landed->was_out != landed->is_out;
 }
+
+/* The commit of a set that landed since the replay begins; NULL: it landed
+ * before, and nothing has put it out of effect since. */
+static const struct landed *landed_of(const struct replaying *replaying,
+                                      struct span id) {
+    for (size_t i = 0; i < replaying->count; i++)
+        if (!replaying->landed[i]->by_rollback &&
+            span_equal(replaying->landed[i]->commit.csid, id))
+            return replaying->landed[i];
+    return NULL;
+}
+
+/* True if a set in effect has done all of this change too. Its commit is noted
+ * as a keeper of the path if the rollback puts the change out of effect. */
+static bool is_kept(const struct replaying *replaying, const struct landed *by,
+                    struct replay_path *path) {
+    bool kept = false;
+    for (size_t i = 0; i < replaying->shared_count; i++) {
+        const struct shared *shared = &replaying->shared[i];
+        if (shared->by->is_out || !span_equal(shared->with, by->commit.csid) ||
+            !span_equal(shared->path, path->path))
+            continue;
+        kept = true;
+        if (is_turned(by) && path->keeper_count < REPLAY_KEEPERS)
+            path->keepers[path->keeper_count++] = &shared->by->commit;
+    }
+    return kept;
+}
+
+/* Two sets that cannot be separated: one would be out of effect, and the other
+ * in effect. */
+static bool overlaps_refuse(struct replaying *replaying) {
+    for (size_t i = 0; i < replaying->shared_count; i++) {
+        CLEANUP(text_clear) struct text why = TEXT_INIT;
+        const struct shared *shared = &replaying->shared[i];
+        const struct landed *with = landed_of(replaying, shared->with);
+        struct span id = shared->by->commit.csid;
+        if (shared->path.len > 0 || shared->by->is_out || with == NULL ||
+            !with->is_out || !(is_turned(shared->by) || is_turned(with)))
+            continue;
+        text_addf(&why,
+                  "%.*s and %.*s made a part of their changes both, so only "
+                  "both can be rolled back or restored; add %.*s to the "
+                  "rollback or revert by hand",
+                  (int)shared->with.len, shared->with.p, (int)id.len, id.p,
+                  (int)id.len, id.p);
+        return revert_finish(replaying->reverting, LAND_FAILED, "rb-conflict",
+                             text_span(&why));
+    }
+    return true;
+}
+
+/* ---- their changes ------------------------------------------------------- */
 
 /* The changes of the sets that this rollback puts out of effect or back in
  * effect. They are few, and with their paths known, the changes of all commits
@@ -156,16 +246,29 @@ static bool all_each(struct replaying *replaying, branch_log_visit *each,
                            each, replaying, err);
 }
 
+static void path_add(struct replay *replay, struct span name) {
+    if (revert_replay_path_find(replay, name) != NULL)
+        return;
+    struct replay_path *path = arena_alloc(&replay->arena, sizeof *path);
+    *path = (struct replay_path){.path = arena_span(&replay->arena, name)};
+    (void)map_put(&replay->by_path, path->path, path);
+}
+
 static bool path_collect(void *ctx, const struct branch_change *change) {
     struct replaying *replaying = ctx;
-    struct replay *replay = replaying->replay;
-    if (revert_replay_path_find(replay, change->path) != NULL)
-        return true;
-    struct replay_path *path = arena_alloc(&replay->arena, sizeof *path);
-    *path =
-        (struct replay_path){.path = arena_span(&replay->arena, change->path)};
-    (void)map_put(&replay->by_path, path->path, path);
+    path_add(replaying->replay, change->path);
     return true;
+}
+
+/* The commit of a set does not show what it shares with another one. That other
+ * one may be out of effect only if it landed since the replay begins. */
+static void shared_collect(struct replaying *replaying) {
+    for (size_t i = 0; i < replaying->shared_count; i++) {
+        const struct shared *shared = &replaying->shared[i];
+        if (shared->path.len > 0 && is_turned(shared->by) &&
+            landed_of(replaying, shared->with) != NULL)
+            path_add(replaying->replay, shared->path);
+    }
 }
 
 static bool change_collect(void *ctx, const struct branch_change *change) {
@@ -187,15 +290,15 @@ static bool change_collect(void *ctx, const struct branch_change *change) {
             mem_grow(path->changes, path->cap, sizeof *path->changes);
     }
     path->changes[path->count++] = (struct replay_change){
-        .by = by, .before = change->before, .after = change->after};
+        .by = by,
+        .is_dropped =
+            by->by_rollback || (by->is_out && !is_kept(replaying, by, path)),
+        .before = change->before,
+        .after = change->after};
     return true;
 }
 
 /* ---- the replay ---------------------------------------------------------- */
-
-static bool is_dropped(const struct replay_change *change) {
-    return change->by->by_rollback || change->by->is_out;
-}
 
 /* Merges change *i into *now. If that conflicts, the changes after it are taken
  * together with it, ever more of them, as long as all survive: what one of them
@@ -205,7 +308,7 @@ static bool change_replay(struct path_merge *merge, struct replay_path *path,
                           struct err *err) {
     size_t last = *i, to = *i;
     enum path_merged result;
-    while (last > 0 && !is_dropped(&path->changes[last - 1]))
+    while (last > 0 && !path->changes[last - 1].is_dropped)
         last--;
     for (size_t more = 1;; more *= 2) {
         struct tree_entry merged;
@@ -231,7 +334,7 @@ static bool path_replay(struct path_merge *merge, struct replay_path *path,
     bool differed = false, goes_on = true;
     for (size_t i = path->count; goes_on && i-- > 0;) {
         const struct replay_change *change = &path->changes[i];
-        bool dropped = is_dropped(change), clean = true;
+        bool dropped = change->is_dropped, clean = true;
         if (!dropped && !change_replay(merge, path, &i, &now, &clean, err))
             return false;
         if (!clean)
@@ -328,8 +431,10 @@ static bool replay_all(struct replaying *replaying, struct err *err) {
     if (!replaying->replay->is_possible)
         return true;
     judge(replaying);
-    if (!turned_each(replaying, path_collect, err))
+    if (!overlaps_refuse(replaying) ||
+        !turned_each(replaying, path_collect, err))
         return false;
+    shared_collect(replaying);
     paths_list(replaying->replay);
     return all_each(replaying, change_collect, err) &&
            paths_replay(replaying, err);
@@ -344,6 +449,7 @@ bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
         replaying.open += steps->p[i].of[0] != '\0';
     bool ok = replaying.open == 0 || replay_all(&replaying, err);
     free(replaying.landed);
+    free(replaying.shared);
     map_clear(&replaying.by_oid);
     branch_sets_clear(&replaying.sets);
     return ok;

@@ -21,6 +21,8 @@
 
 struct reverting;
 
+enum { REPLAY_KEEPERS = 5 };
+
 struct replay_path {
     struct span path;
     struct tree_entry before, after; /* at the tip; replayed */
@@ -31,6 +33,10 @@ struct replay_path {
     /* The commit that removed what the members had added, so that the replay
      * agrees with the branch from there on; NULL: there is none. */
     const struct history_commit *remover;
+    /* Commits whose sets are in effect and have done the same as a set that is
+     * reverted: some of them. */
+    const struct history_commit *keepers[REPLAY_KEEPERS];
+    size_t keeper_count;
     struct replay_change *changes; /* newest first */
     size_t count, cap;
 };

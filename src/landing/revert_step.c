@@ -206,23 +206,34 @@ static void conflict_add(struct edits *edits, struct span path) {
     text_addc(&edits->conflicts, '\0');
 }
 
-/* What a step finds. */
-struct taken {
-    bool left; /* there is something to revert */
-    const struct history_commit *removers[SETS_NAMED];
+/* Some commits, each once. */
+struct named_commits {
+    const struct history_commit *p[SETS_NAMED];
     size_t count;
 };
 
-static void taken_note(struct taken *taken, const struct replay_path *path) {
-    if (!path_entry_same(&path->before, &path->after)) {
-        taken->left = true;
-        return;
-    }
-    for (size_t i = 0; i < taken->count; i++)
-        if (taken->removers[i] == path->remover)
+/* What a step finds. */
+struct taken {
+    bool left; /* there is something to revert */
+    struct named_commits removers, keepers;
+};
+
+static void named_add(struct named_commits *named,
+                      const struct history_commit *commit) {
+    for (size_t i = 0; i < named->count; i++)
+        if (named->p[i] == commit)
             return;
-    if (path->remover != NULL && taken->count < SETS_NAMED)
-        taken->removers[taken->count++] = path->remover;
+    if (commit != NULL && named->count < SETS_NAMED)
+        named->p[named->count++] = commit;
+}
+
+static void taken_note(struct taken *taken, const struct replay_path *path) {
+    for (size_t i = 0; i < path->keeper_count; i++)
+        named_add(&taken->keepers, path->keepers[i]);
+    if (!path_entry_same(&path->before, &path->after))
+        taken->left = true;
+    else if (path->keeper_count == 0)
+        named_add(&taken->removers, path->remover);
 }
 
 /* One path that the commit changed. */
@@ -407,26 +418,37 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
                                step->commit, err);
 }
 
+/* ": C2, C3 removed it", and the sets among them. */
+static void commits_say(const struct named_commits *named, const char *what,
+                        struct text *note, struct text *sets) {
+    for (size_t i = 0; i < named->count; i++) {
+        const struct history_commit *commit = named->p[i];
+        text_adds(note, i == 0 ? ": " : ", ");
+        history_who(commit, note);
+        if (commit->csid.len > 0)
+            text_addf(sets, " %.*s", (int)commit->csid.len, commit->csid.p);
+    }
+    if (named->count > 0)
+        text_adds(note, what);
+}
+
 /* "nothing of C1 is left to revert: C2 removed it; to undo that too, roll back
- * C2" */
-static void note_empty(struct reverting *reverting,
-                       const struct revert_step *step,
-                       const struct taken *taken) {
+ * C2"; "a part of C1 stays: C2 made the same change; ..." */
+static void note_kept(struct reverting *reverting,
+                      const struct revert_step *step,
+                      const struct taken *taken) {
     struct text *note = &reverting->note;
     CLEANUP(text_clear) struct text sets = TEXT_INIT;
     if (note->len > 0)
         text_adds(note, "; ");
     size_t begin = note->len;
-    text_addf(note, "nothing of %s is left to revert", step->member->id);
-    for (size_t i = 0; i < taken->count; i++) {
-        const struct history_commit *remover = taken->removers[i];
-        text_adds(note, i == 0 ? ": " : ", ");
-        history_who(remover, note);
-        if (remover->csid.len > 0)
-            text_addf(&sets, " %.*s", (int)remover->csid.len, remover->csid.p);
-    }
-    if (taken->count > 0)
-        text_adds(note, " removed it");
+    text_addf(note,
+              taken->left ? "a part of %s stays"
+                          : "nothing of %s is left to revert",
+              step->member->id);
+    if (!taken->left)
+        commits_say(&taken->removers, " removed it", note, &sets);
+    commits_say(&taken->keepers, " made the same change", note, &sets);
     if (sets.len > 0)
         text_addf(note, "; to undo that too, roll back%s", text_string(&sets));
     fprintf(reverting->account, "%s\n", text_string(note) + begin);
@@ -442,8 +464,8 @@ bool revert_one(struct reverting *reverting, size_t i, struct err *err) {
         return false;
     bool same = strcmp(tree, reverting->at_tree) == 0;
     taken.left = taken.left || !same;
-    if (!taken.left)
-        note_empty(reverting, step, &taken);
+    if (!taken.left || taken.keepers.count > 0)
+        note_kept(reverting, step, &taken);
     if (!commit_make(reverting, step, &bad, taken.left, tree, err))
         return false;
     fprintf(reverting->account, "%s: %.12s reverts %.12s\n", step->member->id,

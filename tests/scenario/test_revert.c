@@ -309,6 +309,102 @@ static void text_that_a_later_set_put_again_stays(void **state) {
     assert_nothing_left();
 }
 
+/* Lands a set that was made when the branch was at `base`. */
+static void put_on(const char *base, const char *id, const char *path,
+                   const char *text) {
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    text_addf(&sections, "##base\n%s\n", base);
+    const struct set set = {
+        .id = id, .sections = text_string(&sections), .files = {{path, text}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+}
+
+static void text_that_two_sets_put_stays_with_one_of_them(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    put_on(base, "C2", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    put_on(base, "C3", "f", "zero\n1\n2\n3\n4\n5\n6\n7\nmore\n");
+    assert_string_equal(
+        sh("git -C target.git log -1 --format=%%B main~1 | grep "
+           "^CS-Contains"),
+        "CS-Contains: C1 f");
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "done ");
+    assert_contains(line, "nothing of C1 is left to revert: C3, C2 made the "
+                          "same change; to undo that too, roll back C3 C2");
+    assert_string_equal(content("f"), "zero\n1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_begins(on_git("R2", "C2"), "done ");
+    assert_string_equal(content("f"), "zero\n1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_begins(on_git("R3", "C3"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    /* The same when they come back, whichever is first. */
+    assert_begins(on_git("R4", "R2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_begins(on_git("R5", "R1"), "done ");
+    assert_begins(on_git("R6", "R4"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_begins(on_git("R7", "R5"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
+static void a_file_that_two_sets_added_or_deleted_is_that_of_both(void **s) {
+    (void)s;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "new", "text\n");
+    put_on(base, "C2", "new", "text\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("new"), "text");
+    assert_begins(on_git("R2", "C2"), "done ");
+    assert_string_equal(sh("git -C target.git ls-tree main new"), "");
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    text_addf(&sections, "##base\n%s\n", base);
+    const char *ids[] = {"C3", "C4"};
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        const struct set set = {
+            .id = ids[i], .sections = text_string(&sections), .deleted = {"f"}};
+        struct outcome outcome = land(&(struct attempt){.set = &set});
+        assert_starts(&outcome, "done ");
+    }
+    assert_begins(on_git("R3", "C4"), "done ");
+    assert_string_equal(sh("git -C target.git ls-tree main f"), "");
+    assert_begins(on_git("R4", "C3"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
+static void sets_that_share_a_part_are_rolled_back_together(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "f", "ONE\n2\n3\nFOUR\n5\n6\n7\n");
+    put_on(base, "C2", "f", "1\n2\n3\nFOUR\n5\n6\nSEVEN\n");
+    assert_string_equal(sh("git -C target.git log -1 --format=%%B main | grep "
+                           "^CS-Overlaps"),
+                        "CS-Overlaps: C1");
+    const char *before = tip();
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "failed rb-conflict C1 and C2 made a part of their "
+                        "changes both, so only both can be rolled back or "
+                        "restored; add C2 to the rollback or revert by hand");
+    assert_string_equal(tip(), before);
+    assert_begins(on_git("R2", "C2"), "done ");
+    assert_string_equal(content("f"), "ONE\n2\n3\nFOUR\n5\n6\n7");
+    assert_begins(on_git("R3", "R2"), "done ");
+    assert_begins(on_git("R4", "C1 C2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_begins(on_git("R5", "R4"), "done ");
+    assert_string_equal(content("f"), "ONE\n2\n3\nFOUR\n5\n6\nSEVEN");
+    assert_nothing_left();
+}
+
 static void all_sets_in_the_way_are_named(void **state) {
     (void)state;
     landing_begin();
@@ -654,6 +750,9 @@ int main(void) {
         cmocka_unit_test(a_set_of_which_nothing_is_left_is_reported),
         cmocka_unit_test(text_of_a_set_rolled_back_stays_away),
         cmocka_unit_test(text_that_a_later_set_put_again_stays),
+        cmocka_unit_test(text_that_two_sets_put_stays_with_one_of_them),
+        cmocka_unit_test(a_file_that_two_sets_added_or_deleted_is_that_of_both),
+        cmocka_unit_test(sets_that_share_a_part_are_rolled_back_together),
         cmocka_unit_test(all_sets_in_the_way_are_named),
         cmocka_unit_test(a_missing_commit_fails_the_rollback),
         cmocka_unit_test(trailers_in_a_message_are_not_trusted),

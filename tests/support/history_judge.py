@@ -203,6 +203,7 @@ class BranchJudge:
         new = Line(line.first)
         new.now, new.events = dict(line.now), list(line.events)
         new.out_by, new.members = dict(line.out_by), dict(line.members)
+        new.shared = list(line.shared)
         changed = difference(before, after)
         if kind == "push":
             if name not in self.history.pushed:
@@ -213,6 +214,7 @@ class BranchJudge:
                 self.why(f"set {name} has landed twice")
             self.landed(name, commits[0], before, after)
             new.add(name, changed)
+            new.shared += self.shared_of(name, commits[0])
         else:
             if name in line.out_by:
                 self.why(f"rollback {name} was made twice")
@@ -238,6 +240,16 @@ class BranchJudge:
             self.why(f"set {name} has landed without approval")
         if one.guarded and "CS-Approved-By" not in trailers:
             self.why(f"the commit of set {name} names no approver")
+
+    @staticmethod
+    def shared_of(name, commit):
+        """As the commit says; tests/scenario/test_revert.c tests whether that
+        is so."""
+        for key, value in commit[2]:
+            if key == "CS-Contains":
+                yield (name, *value.split(" ", 1))
+            elif key == "CS-Overlaps":
+                yield name, value, None
 
     @staticmethod
     def members_of(commits):

@@ -69,6 +69,8 @@ class Line:
         self.out_by = {}   # set or rollback -> the rollback that put it out
         #                    of effect, or "": it is in effect
         self.members = {}  # rollback -> what it has put out of effect
+        self.shared = []   # (set, another one before it, path): it did all
+        #                    that the other did there; path None: it did some
 
     def add(self, name, changed):
         """A set landed; or, if `name` is None, somebody pushed."""
@@ -99,19 +101,40 @@ class Line:
         self.out_by[rollback] = ""
         self.members[rollback] = members
 
+    def is_turned(self, name, out_by):
+        return bool(self.out_by[name]) != bool(out_by[name])
+
+    def paths_of(self, names):
+        return {path for name, changed in self.events if name in names
+                for path in changed} | {
+            path for name, _, path in self.shared if name in names and path}
+
     def touched(self, out_by):
         """The paths of the sets whose effect differs from that in out_by."""
-        return {path for name, changed in self.events
-                if name and name not in self.members
-                and bool(self.out_by[name]) != bool(out_by[name])
-                for path in changed}
+        return self.paths_of({name for name, _ in self.events
+                              if name and name not in self.members
+                              and self.is_turned(name, out_by)})
+
+    def is_kept(self, name, path, out_by):
+        return any(other == name and where == path and not out_by[by]
+                   for by, other, where in self.shared)
+
+    def parted(self, out_by):
+        """The paths of sets that share a part, and of which only one is to be
+        in effect."""
+        return self.paths_of({
+            name for by, other, path in self.shared
+            if path is None and not out_by[by] and out_by[other]
+            and (self.is_turned(by, out_by) or self.is_turned(other, out_by))
+            for name in (by, other)})
 
     def replay(self, out_by):
         """The files, and the paths that conflict. A change that conflicts may
         be taken together with those after it, if all of them are in effect."""
-        files, lost = dict(self.first), set()
+        files, lost = dict(self.first), self.parted(out_by)
         for path in {path for _, changed in self.events for path in changed}:
-            steps = [(name in self.members or bool(name and out_by[name]),
+            steps = [(name in self.members or bool(name and out_by[name]) and
+                      not self.is_kept(name, path, out_by),
                       *changed[path])
                      for name, changed in self.events if path in changed]
             ok, files[path] = self.replay_path(self.first.get(path), steps)
