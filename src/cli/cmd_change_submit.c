@@ -129,6 +129,20 @@ static bool put_approvals(struct call *call, struct base *base,
     return true;
 }
 
+/* Standard input has no name of its own. */
+static bool check_names(struct call *call, struct err *err) {
+    bool given = call_value(call, "name") != NULL;
+    if (given && call->word_count > 1)
+        return err_set(err, ERR_USAGE, "--name is for one file, not for %zu",
+                       call->word_count);
+    for (size_t i = 0; !given && i < call->word_count; i++)
+        if (strcmp(call->words[i], "-") == 0)
+            return err_set(err, ERR_USAGE,
+                           "standard input has no name: give that of the set "
+                           "with --name, or use `change submit -`");
+    return true;
+}
+
 int cmd_change_put(struct call *call) {
     struct base_open how = {.no_store = true};
     struct base *base = NULL;
@@ -137,7 +151,7 @@ int cmd_change_put(struct call *call) {
     struct err err = {0};
     int status = 0;
 
-    if (!call_operands(call, 1, SIZE_MAX, &err) ||
+    if (!call_operands(call, 1, SIZE_MAX, &err) || !check_names(call, &err) ||
         !call_base_path(call, &path, &err) ||
         !(base_is_ours(path, &owner) ? base_open(path, &how, &base, &err)
                                      : base_open_drop(path, &base, &err)))
@@ -149,20 +163,17 @@ int cmd_change_put(struct call *call) {
     for (size_t i = 0; i < call->word_count; i++) {
         const char *file = call->words[i];
         CLEANUP(fd_close) int fd = -1;
-        bool ok =
-            strcmp(file, "-") == 0
-                ? err_set(&err, ERR_USAGE,
-                          "standard input has no name; use `change "
-                          "submit -`")
-                : call_open_input(file, &fd, &err) &&
-                      upload_put(base, fd, span_of(file_name(file)), &err);
+        const char *given = call_value(call, "name");
+        const char *name = given != NULL ? given : file_name(file);
+        bool ok = call_open_input(file, &fd, &err) &&
+                  upload_put(base, fd, span_of(name), &err);
         if (!ok) {
             refused_for_now(&err);
             int failed = console_error(&err);
             status = status == 0 ? failed : status;
             continue;
         }
-        (void)console_printf("%s\n", file_name(file));
+        (void)console_printf("%s\n", name);
     }
     base_trigger(base, prequeue_role.name);
     base_close(base);

@@ -47,3 +47,17 @@ $ pointsman change submit --approval - - </dev/null
 $ for what in 'backup -' 'change pack --target main -C work main~1..main -o -'; do script -qec "pointsman $what" /dev/null </dev/null | tr -d '\r'; done
 | pointsman: standard output is a terminal; redirect it to a file or a pipe
 | pointsman: standard output is a terminal; redirect it to a file or a pipe
+# A set from standard input needs a name when it is put into a directory.
+$ pointsman change put - </dev/null
+! pointsman: standard input has no name: give that of the set with --name, or use `change submit -`
+= 64
+$ name=C9_@400000006a1b2c3d00000000_1_host_DC; mkdir d; echo 9 >d/n; pointsman -q change pack --target main --id C9 -o - d | pointsman change put --name $name -
+| C9_@400000006a1b2c3d00000000_1_host_DC
+$ pointsman daemon all --until-idle 2>log; pointsman list id:C9 | grep -c done
+| 1
+$ pointsman change put --name X a b
+! pointsman: --name is for one file, not for 2
+= 64
+$ echo | pointsman change put --name short -
+! pointsman: bad-name: ...
+= 100
