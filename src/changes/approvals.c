@@ -7,6 +7,7 @@
 #include "changes/facts.h"
 #include "changes/policies.h"
 #include "changes/policy_config.h"
+#include "changes/signers.h"
 #include "wire/meta.h"
 #include "wire/set_spec.h"
 
@@ -245,8 +246,12 @@ static bool read_given(struct store *store, const struct job *job,
             (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
     if (more)
         (*ret_given)[(*ret_count)++] = *more;
-    for (size_t i = 0; i < *ret_count; i++)
-        policies_set_groups(policies, &(*ret_given)[i], arena);
+    for (size_t i = 0; i < *ret_count; i++) {
+        struct approval_given *given = &(*ret_given)[i];
+        given->is_withdrawn = given->is_signed &&
+                              !signers_allow(policies, given->who, given->key);
+        policies_set_groups(policies, given, arena);
+    }
     return true;
 }
 
@@ -544,7 +549,9 @@ static bool expire_one(const struct base *base, const struct job *job,
     if (state.ends.ns < next->ns)
         *next = state.ends;
     if (!held && state.verdict.outcome >= APPROVAL_HOLD)
-        store_hold(batch, job->num, HOLD_APPROVAL, SPAN("expired"));
+        store_hold(batch, job->num, HOLD_APPROVAL,
+                   state.verdict.withdrawn.len > 0 ? SPAN("withdrawn")
+                                                   : SPAN("expired"));
     if (held && state.verdict.outcome <= APPROVAL_ENOUGH)
         store_release(batch, job->num, HOLD_APPROVAL, SPAN("policy"));
     return true;
@@ -560,6 +567,9 @@ static bool expire(const struct base *base, struct wall now,
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     struct policies policies;
     size_t count = 0;
+    uint64_t lists = signers_version(base);
+    if (lists != review->lists)
+        review->new_approval = review->policies = true;
     if (!review->new_approval && (policy_config_at(&base->config, 0) == NULL ||
                                   now.ns < review->next.ns))
         return true;
@@ -571,6 +581,7 @@ static bool expire(const struct base *base, struct wall now,
                         &next, err))
             return false;
     review->new_approval = review->policies = false;
+    review->lists = lists;
     review->next = next;
     return true;
 }

@@ -86,7 +86,8 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
  * dropped. */
 struct approvals_review {
     bool new_approval; /* an approval was given since the last review */
-    bool policies; /* the configuration was read since; implies new_approval */
+    bool policies;  /* the configuration was read since; implies new_approval */
+    uint64_t lists; /* version of the lists of signers */
     struct wall next; /* next expiry; nothing is read before that */
 };
 /* `actor` is the actor of its events. */

@@ -205,5 +205,8 @@ bool policies_check(const struct base *base, struct err *err) {
     struct policies policies = {0};
     return read_all(&base->config, &arena, &policies, err) &&
            signers_read(base, &arena, &policies, err) &&
+           (policies.no_signature == NULL ||
+            err_set(err, ERR_CONFIG, "no signature counts: %s",
+                    policies.no_signature)) &&
            approvers_check(base, &policies, err);
 }

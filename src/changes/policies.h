@@ -13,7 +13,10 @@ struct policies {
     size_t person_count;
     struct approval_person *keys; /* changes/signers.h */
     size_t key_count;
-    struct span signers;         /* the list itself */
+    struct span signers;  /* the list itself */
+    struct span *revoked; /* keys, "SHA256:..." */
+    size_t revoked_count;
+    const char *no_signature;    /* why no signature counts; NULL: they do */
     struct policy_group *groups; /* those that roles name */
     size_t group_count;
     /* Why no approval counts: it is unknown who is one person. NULL: none. */

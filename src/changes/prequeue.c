@@ -8,6 +8,7 @@
 #include "changes/drop.h"
 #include "changes/prequeue_entry.h"
 #include "changes/projection_parts.h"
+#include "changes/signers.h"
 #include "wire/set_name.h"
 
 /* The path of each entry of prequeue/: it is examined, its tarball is checked
@@ -282,7 +283,8 @@ static void remove_gone_entries(struct prequeue *prequeue,
 /* Only now and then: scans may follow each other closely. */
 static bool review(struct prequeue *prequeue, struct err *err) {
     int64_t since_ms = wall_ms_since(prequeue->now, prequeue->reviewed);
-    if (since_ms >= 0 && since_ms < REVIEW_MS)
+    if (since_ms >= 0 && since_ms < REVIEW_MS &&
+        signers_version(prequeue->base) == prequeue->review.lists)
         return true;
     prequeue->reviewed = prequeue->now;
     return approvals_review(prequeue->base, prequeue->now,

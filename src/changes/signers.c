@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "changes/approvals.h"
 #include "os/dir.h"
 #include "os/sum.h"
+#include "wire/revoked_keys.h"
+#include "lib/map.h"
 
 enum { LIST_BYTES = 1 << 20 };
 
@@ -115,20 +118,111 @@ static void read_lines(const struct base *base, struct arena *arena,
     }
 }
 
-bool signers_read(const struct base *base, struct arena *arena,
-                  struct policies *policies, struct err *err) {
+/* *ret_bytes: its content, in the arena. */
+static bool read_list(const struct base *base, struct span name,
+                      struct arena *arena, struct span *ret_bytes,
+                      struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    const char *path =
-        base_resolve(base->path, base->config.queue.allowed_signers, arena);
+    const char *path = base_resolve(base->path, name, arena);
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT ||
-               err_errno(err, errno, "cannot read '%s'", path);
+        return err_errno(err, errno, "cannot read '%s'", path);
     if (!dir_read_file(fd, LIST_BYTES, &text, err))
         return err_wrap(err, "cannot read '%s'", path);
-    policies->signers = arena_span(arena, text_span(&text));
-    read_lines(base, arena, policies);
+    *ret_bytes = arena_span(arena, text_span(&text));
     return true;
+}
+
+/* ---- revoked keys -------------------------------------------------------- */
+
+static bool key_sum(const struct revoked_key *key,
+                    char ret[SUM_SSH_KEY_BYTES]) {
+    switch (key->how) {
+    case REVOKED_BASE64:
+        return sum_ssh_key(key->bytes, ret);
+    case REVOKED_BLOB:
+        sum_ssh_blob(key->bytes, ret);
+        return true;
+    case REVOKED_SHA256:
+        sum_ssh_digest((const unsigned char *)key->bytes.p, ret);
+        return true;
+    }
+    return false;
+}
+
+static void revoked_add(struct policies *policies, struct arena *arena,
+                        size_t *cap, const char *sum) {
+    if (policies->revoked_count == *cap) {
+        *cap = *cap > 0 ? 2 * *cap : 16;
+        struct span *more = arena_alloc(arena, *cap * sizeof(*more));
+        for (size_t i = 0; i < policies->revoked_count; i++)
+            more[i] = policies->revoked[i];
+        policies->revoked = more;
+    }
+    policies->revoked[policies->revoked_count++] =
+        arena_span(arena, span_of(sum));
+}
+
+static bool revoked_read(const struct base *base, struct arena *arena,
+                         struct policies *policies, struct err *err) {
+    struct span name = base->config.queue.revoked_keys;
+    struct revoked_keys keys = {0};
+    struct revoked_key key;
+    size_t cap = 0;
+    if (name.len == 0)
+        return true;
+    if (!read_list(base, name, arena, &keys.rest, err))
+        return false;
+    while (revoked_keys_next(&keys, &key)) {
+        char sum[SUM_SSH_KEY_BYTES];
+        if (key_sum(&key, sum))
+            revoked_add(policies, arena, &cap, sum);
+    }
+    return !keys.is_damaged ||
+           err_set(err, ERR_DATA, "the list of revoked keys '%.*s' is damaged",
+                   (int)name.len, name.p);
+}
+
+static bool is_revoked(const struct policies *policies, struct span key) {
+    for (size_t i = 0; i < policies->revoked_count; i++)
+        if (span_equal(policies->revoked[i], key))
+            return true;
+    return false;
+}
+
+/* ---- both lists ---------------------------------------------------------- */
+
+bool signers_read(const struct base *base, struct arena *arena,
+                  struct policies *policies, struct err *err) {
+    struct err why = {0};
+    if (!revoked_read(base, arena, policies, &why))
+        policies->no_signature = arena_string(arena, span_of(why.text));
+    why = (struct err){0};
+    if (read_list(base, base->config.queue.allowed_signers, arena,
+                  &policies->signers, &why)) {
+        read_lines(base, arena, policies);
+        return true;
+    }
+    return why.sys == ENOENT || err_set(err, why.kind, "%s", why.text);
+}
+
+static uint64_t list_version(const struct base *base, struct span name,
+                             uint64_t version) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct stat st = {0};
+    if (name.len > 0)
+        (void)stat(base_resolve(base->path, name, &arena), &st);
+    int64_t facts[] = {(int64_t)st.st_ino,     (int64_t)st.st_size,
+                       st.st_mtim.tv_sec,      st.st_mtim.tv_nsec,
+                       st.st_ctim.tv_sec,      st.st_ctim.tv_nsec,
+                       (int64_t)(version >> 1)};
+    return map_hash_bytes(facts, sizeof(facts));
+}
+
+uint64_t signers_version(const struct base *base) {
+    const struct config_queue *queue = &base->config.queue;
+    return list_version(base, queue->revoked_keys,
+                        list_version(base, queue->allowed_signers, 0));
 }
 
 /* As ssh-keygen reads a list of principals: one that is excluded is not in it.
@@ -153,11 +247,12 @@ static bool is_principal(struct span principals, struct span name) {
 bool signers_allow(const struct policies *policies, struct span name,
                    struct span key) {
     struct span line, rest = policies->signers;
-    while (span_cut(&rest, '\n', &line)) {
+    while (policies->no_signature == NULL && span_cut(&rest, '\n', &line)) {
         struct span principals;
         char listed[SUM_SSH_KEY_BYTES];
         if (parse_line(line, &principals, listed) &&
             (listed[0] == '\0' || key.len == 0 || span_is(key, listed)) &&
+            !is_revoked(policies, key.len > 0 ? key : span_of(listed)) &&
             is_principal(principals, name))
             return true;
     }

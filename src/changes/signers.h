@@ -9,15 +9,18 @@
 
 /* Sets `keys` of the policies to the keys with their names, as "user:bob@host"
  * and the account or person that each seems to belong to (approvals_alias), and
- * `signers`; keys of certificate authorities are left out. Lives in the arena.
- * Without a list there are none. False: the list cannot be read;
- * ERR_TEMPORARY, ERR_DENIED, ERR_DATA (it has more than 1 MiB). */
+ * what signers_allow needs; keys of certificate authorities are left out. Lives
+ * in the arena. Without a list there are none. False: the list of allowed
+ * signers cannot be read; ERR_TEMPORARY, ERR_DENIED, ERR_DATA (it has more than
+ * 1 MiB). If only that of revoked keys cannot be read, no_signature says so. */
 bool signers_read(const struct base *base, struct arena *arena,
                   struct policies *policies, struct err *err);
 /* True if the list lets somebody sign under this name ("user:bob@host"; empty:
- * any) with this key (empty: any). A certificate authority may have given its
- * names any key. */
+ * any) with this key (empty: any), and the key is not revoked. A certificate
+ * authority may have given its names any key. */
 bool signers_allow(const struct policies *policies, struct span name,
                    struct span key);
+/* Changes if one of the lists does. */
+uint64_t signers_version(const struct base *base);
 
 #endif

@@ -218,7 +218,8 @@ static bool has_expired(const struct approval_policy *policy,
 static bool counts(const struct approval_policy *policy,
                    const struct approval_subject *subject,
                    const struct approval_given *given, struct wall now) {
-    return subject->fault == NULL && !has_expired(policy, given, now) &&
+    return subject->fault == NULL && !given->is_withdrawn &&
+           !has_expired(policy, given, now) &&
            (given->is_signed || !policy->is_signed) &&
            !approval_is_own(subject, given) &&
            role_fits(policy, subject, given);
@@ -257,9 +258,12 @@ static struct approval_verdict judge_one(const struct approval_policy *policy,
                                          size_t count, struct wall now) {
     struct approval_verdict verdict = {.outcome = APPROVAL_ENOUGH,
                                        .policy = policy};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         verdict.have += counts(policy, subject, &given[i], now) &&
                         !is_repeated(policy, subject, given, i, now);
+        if (given[i].is_withdrawn)
+            verdict.withdrawn = given[i].who;
+    }
     verdict.lacks_ticket = !has_ticket(policy, subject, given, count, now);
     verdict.is_for_self =
         verdict.have < policy->count && is_for_self(policy, subject);
@@ -372,6 +376,11 @@ void approval_describe(const struct approval_verdict *verdict,
         text_adds(out, "; only its submitter or author could give it, and "
                        "nobody approves a set of their own: let somebody else "
                        "submit it, or change the policy");
+    if (verdict->withdrawn.len > 0)
+        text_addf(out,
+                  "; the approval by %.*s does not count, because the key may "
+                  "not sign any more",
+                  (int)verdict->withdrawn.len, verdict->withdrawn.p);
     if (verdict->fault != NULL)
         text_addf(out, "; no approval counts: %s", verdict->fault);
 }

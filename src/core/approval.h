@@ -77,6 +77,7 @@ struct approval_given {
                           under several names; otherwise empty */
     struct approval_list groups; /* "@group": those of its account */
     bool is_operator, is_signed;
+    bool is_withdrawn;  /* its key may not sign any more */
     struct span ticket; /* may be empty */
     struct wall at;
     struct wall until; /* expiry given in the approval itself; 0: none */
@@ -96,6 +97,8 @@ struct approval_verdict {
                                              satisfied */
     unsigned have;                        /* approvals it has, out of its
                                              count */
+    struct span withdrawn; /* who gave an approval that is withdrawn; empty:
+                              nobody */
     bool lacks_ticket;
     bool is_for_self;  /* its only approver is the submitter or the author */
     const char *fault; /* of the subject */

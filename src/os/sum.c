@@ -30,25 +30,32 @@ void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
     put_hex(digest, ret);
 }
 
-bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
-    static const char prefix[] = "SHA256:";
-    struct base64_decode_ctx state;
-    unsigned char digest[SUM_BYTES];
+void sum_ssh_digest(const unsigned char *digest, char ret[SUM_SSH_KEY_BYTES]) {
     char digits[BASE64_ENCODE_RAW_LENGTH(SUM_BYTES)];
+    base64_encode_raw(digits, SUM_BYTES, digest);
+    /* Without the padding. */
+    snprintf(ret, SUM_SSH_KEY_BYTES, "SHA256:%.*s", (int)sizeof(digits) - 1,
+             digits);
+}
+
+void sum_ssh_blob(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
+    unsigned char digest[SUM_BYTES];
+    struct sum sum;
+    sha256_init(&sum.state);
+    sum_add(&sum, key);
+    sha256_digest(&sum.state, SUM_BYTES, digest);
+    sum_ssh_digest(digest, ret);
+}
+
+bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
+    struct base64_decode_ctx state;
     size_t len = BASE64_DECODE_LENGTH(key.len);
     uint8_t *bytes = mem_alloc(len + 1);
     base64_decode_init(&state);
     bool ok = base64_decode_update(&state, &len, bytes, key.len, key.p) &&
               base64_decode_final(&state);
-    struct sum sum;
-    sha256_init(&sum.state);
-    sum_add(&sum, span_make(bytes, ok ? len : 0));
-    sha256_digest(&sum.state, SUM_BYTES, digest);
+    sum_ssh_blob(span_make(bytes, ok ? len : 0), ret);
     free(bytes);
-    base64_encode_raw(digits, SUM_BYTES, digest);
-    /* Without the padding. */
-    snprintf(ret, SUM_SSH_KEY_BYTES, "%s%.*s", prefix, (int)sizeof(digits) - 1,
-             digits);
     return ok;
 }
 

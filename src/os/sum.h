@@ -16,6 +16,9 @@ void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]);
  * digits of base64, as ssh-keygen prints it. False: not base64. */
 enum { SUM_SSH_KEY_BYTES = 51 };
 bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]);
+/* The same for the bytes of the key, and for their SHA-256 (SUM_BYTES). */
+void sum_ssh_blob(struct span key, char ret[SUM_SSH_KEY_BYTES]);
+void sum_ssh_digest(const unsigned char *digest, char ret[SUM_SSH_KEY_BYTES]);
 
 /* The sum of a stream; sum_end frees it. */
 struct sum;

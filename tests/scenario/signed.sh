@@ -262,6 +262,83 @@ not_valid() {
 scenario 'expired, future and revoked keys and approvals do not count' \
     not_valid
 
+# withdraw COMMAND...: alice signs, the command takes her key away before the set
+# lands, and gives it back with the argument `again`
+withdraw() {
+    with_signers
+    held C1 prod
+    pointsman hold C1
+    pointsman approve --sign-with alice --as alice@example.org C1
+    "$@"
+    pointsman release C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 Q
+    pointsman why C1 >why
+    says "approval 'prod': 0 of 1, signed; the approval by user:alice@example.org \
+does not count, because the key may not sign any more" why
+    "$@" again
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    ends 0 pointsman fsck
+}
+unlisted() {
+    if [ "${1:-}" = again ]; then
+        signer '*@example.org' alice
+    else
+        sed -i /alice/d base/allowed_signers
+    fi
+}
+excluded() {
+    sed -i "/alice/d" base/allowed_signers
+    signer "$([ "${1:-}" = again ] || echo '!')alice@example.org,*@example.org" \
+        alice
+}
+in_list() {
+    rm -f base/revoked
+    [ "${1:-}" = again ] || cp alice.pub base/revoked
+    touch base/revoked
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+}
+in_krl() {
+    rm -f base/revoked
+    ssh-keygen -q -k -f base/revoked bob.pub
+    [ "${1:-}" = again ] || ssh-keygen -q -k -u -f base/revoked alice.pub
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+}
+in_krl_by_sum() {
+    rm -f base/revoked
+    ssh-keygen -lf "$([ "${1:-}" = again ] && echo bob.pub || echo alice.pub)" |
+        sed 's/^[0-9]* \([^ ]*\).*/hash: \1/' >sums
+    ssh-keygen -q -k -f base/revoked sums
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+}
+unreadable() {
+    printf 'SSHKRL\n\000cut' >base/revoked
+    [ "${1:-}" != again ] || : >base/revoked
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+}
+for how in unlisted excluded in_list in_krl in_krl_by_sum unreadable; do
+    scenario "an approval ends with its key: $how" withdraw $how
+done
+
+# Nobody reads the configuration again or submits anything.
+withdraw_while_served() {
+    with_signers
+    held C1 prod
+    serve_begin
+    pointsman hold C1
+    pointsman approve --sign-with alice --as alice@example.org C1
+    : >base/allowed_signers
+    await '"kind":"hold".*"id":"C1".*withdrawn'
+    pointsman release C1
+    signer alice@example.org alice
+    within pointsman wait C1
+    serve_end
+    in_one_place C1 D
+}
+scenario 'a server notices that a key may not sign any more' \
+    withdraw_while_served
+
 # junk CODE: the file `paper` is refused as a signature and as a dropped file
 junk() {
     ends "$1" pointsman approve --signature paper C1
