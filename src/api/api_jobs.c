@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "api/job_match.h"
 #include "scheduler/rollback_status.h"
+#include "scheduler/target_outage.h"
 #include "scheduler/runner.h"
 
 /* ---- lists --------------------------------------------------------------- */
@@ -307,11 +308,14 @@ void api_job_show(struct api_call *call) {
 void api_counts(struct api_call *call) {
     const struct store_list owing = {.owed_only = true};
     struct store_tally tally;
+    struct target_outage *outages;
     struct job *jobs;
-    size_t owed_count;
+    size_t owed_count, outage_count;
     struct err err = {0};
 
-    if (!store_count(call->api->options.store, &tally, &err) ||
+    if (!target_outages_read(call->api->options.store, &call->arena, &outages,
+                             &outage_count, &err) ||
+        !store_count(call->api->options.store, &tally, &err) ||
         !store_jobs(call->api->options.store, &owing, &call->arena, &jobs,
                     &owed_count, &err)) {
         api_fail(call, &err);
@@ -329,6 +333,17 @@ void api_counts(struct api_call *call) {
     json_i64(&json, (int64_t)tally.held);
     json_key(&json, "owed");
     json_i64(&json, (int64_t)owed_count);
+    json_key(&json, "unavailable");
+    json_array(&json);
+    for (size_t i = 0; i < outage_count; i++) {
+        json_object(&json);
+        json_key(&json, "target");
+        json_span(&json, outages[i].target);
+        json_key(&json, "reason");
+        json_span(&json, outages[i].why);
+        json_end(&json);
+    }
+    json_end(&json);
     json_key(&json, "seq");
     json_u64_string(&json, store_seq(call->api->options.store));
     json_key(&json, "served");

@@ -23,6 +23,7 @@
 #include "maintenance/target_check.h"
 #include "maintenance/target_config.h"
 #include "schedules/schedule_row.h"
+#include "scheduler/target_outage.h"
 #include "serve/scheduler_role.h"
 
 /* `tag` is ok, warn, or off: an optional feature is missing. */
@@ -236,16 +237,18 @@ static const char *target_fault(struct call *call, const struct base *base,
                                 const struct config_target *target,
                                 const char *path) {
     struct err err = {0};
-    struct span why;
-    bool is_out;
+    struct target_outage *outages;
+    size_t count;
     if (!git_is_repository(path))
         return "no git repository: its change sets wait for one";
-    if (!target_outage(base, target->name, &call->arena, &is_out, &why, &err))
+    if (!target_outages_read(base->store, &call->arena, &outages, &count, &err))
         return arena_printf(&call->arena, "%s", err.text);
-    if (!is_out)
-        return target_config_obstacle(path, target->branch, &call->arena);
-    return arena_printf(&call->arena, "unavailable, its change sets wait: %.*s",
-                        (int)why.len, why.len > 0 ? why.p : "");
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(outages[i].target, target->name))
+            return arena_printf(&call->arena,
+                                "unavailable, its change sets wait: %.*s",
+                                (int)outages[i].why.len, outages[i].why.p);
+    return target_config_obstacle(path, target->branch, &call->arena);
 }
 
 struct faults {

@@ -345,6 +345,18 @@ static void show_job(struct span line, struct arena *arena) {
     show_relations(line, arena);
 }
 
+/* Rare: targets whose sets wait. */
+static void show_outages(struct span line, struct arena *arena) {
+    struct json_value outages, outage;
+    size_t cursor = 0;
+    if (!json_find(line, "unavailable", &outages))
+        return;
+    while (json_next(outages, &cursor, arena, NULL, &outage))
+        (void)console_printf("%-11s %s: %s\n", "unavailable",
+                             call_line_printable(outage.raw, "target", arena),
+                             call_line_printable(outage.raw, "reason", arena));
+}
+
 static void show_counts(struct span line, struct arena *arena) {
     for (unsigned state = 0; state < JOB_STATES; state++) {
         const char *word = job_state_word((enum job_state)state);
@@ -361,6 +373,7 @@ static void show_counts(struct span line, struct arena *arena) {
     if (call_line_number(line, "owed") > 0)
         (void)console_printf("%-11s %s\n", "owed",
                              call_line_text(line, "owed", arena));
+    show_outages(line, arena);
 }
 
 int cmd_status(struct call *call) {

@@ -20,14 +20,6 @@ bool target_check(struct base *base, const struct config_target *target,
                   bool whole, target_problem *problem, void *ctx,
                   struct err *err);
 
-/* *ret_is_out: a set waits because the target is unavailable, and will try
- * again by itself. Nobody has asked the target lately for a set that is held,
- * or whose group is. *ret_why is what the newest of these sets found, in the
- * arena. */
-bool target_outage(const struct base *base, struct span target,
-                   struct arena *arena, bool *ret_is_out, struct span *ret_why,
-                   struct err *err);
-
 /* Like target_check, for one set that has landed: a sentence if the branch
  * cannot be read, or the set is not on it; else "". NULL for a set that has not
  * landed on a branch, and for a rollback without a commit. The result is in the arena. */

@@ -1,0 +1,91 @@
+#include "scheduler/target_outage.h"
+
+#include "core/outage.h"
+
+static bool read_hold_of_group(struct store *store, const struct job *job,
+                               struct span group, bool *ret_held,
+                               struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    if (!store_edges_to(store, group, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_held; i++) {
+        struct job other;
+        if (edges[i].kind != EDGE_GROUP ||
+            !(STATE_BIT(edges[i].state) & STATES_LIVE))
+            continue;
+        if (!store_job(store, edges[i].num, &arena, &other, err))
+            return false;
+        *ret_held = other.holds != 0 && span_equal(other.target, job->target);
+    }
+    return true;
+}
+
+/* True if the set, or one that lands together with it, is held. */
+static bool read_hold(struct store *store, const struct job *job,
+                      bool *ret_held, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    *ret_held = job->holds != 0;
+    if (!store_edges_from(store, job->num, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_held; i++)
+        if (edges[i].kind == EDGE_GROUP &&
+            !read_hold_of_group(store, job, edges[i].to, ret_held, err))
+            return false;
+    return true;
+}
+
+struct outage_search {
+    struct store *store;
+    struct arena *arena;
+    struct target_outage *found;
+    size_t count;
+};
+
+static struct target_outage *outage_of(struct outage_search *search,
+                                       struct span target) {
+    for (size_t i = 0; i < search->count; i++)
+        if (span_equal(search->found[i].target, target))
+            return &search->found[i];
+    struct target_outage *more =
+        arena_alloc(search->arena, (search->count + 1) * sizeof(*more));
+    for (size_t i = 0; i < search->count; i++)
+        more[i] = search->found[i];
+    search->found = more;
+    more += search->count++;
+    *more = (struct target_outage){.target = arena_span(search->arena, target)};
+    return more;
+}
+
+static bool outage_visit(void *ctx, const struct job *job, struct err *err) {
+    struct outage_search *search = ctx;
+    bool held;
+    if (!outage_shows(job))
+        return true;
+    if (!read_hold(search->store, job, &held, err))
+        return false;
+    if (held)
+        return true;
+    struct target_outage *outage = outage_of(search, job->target);
+    if (job->since.ns > outage->since.ns) {
+        outage->since = job->since;
+        outage->why = arena_span(search->arena, job->detail);
+    }
+    return true;
+}
+
+bool target_outages_read(struct store *store, struct arena *arena,
+                         struct target_outage **ret_outages, size_t *ret_count,
+                         struct err *err) {
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .kinds = job_kinds_with(JOB_LANDS)};
+    struct outage_search search = {.store = store, .arena = arena};
+    if (!store_jobs_each(store, &list, outage_visit, &search, err))
+        return false;
+    *ret_outages = search.found;
+    *ret_count = search.count;
+    return true;
+}
