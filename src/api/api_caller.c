@@ -31,16 +31,22 @@ static void take_job(const struct job *job, struct api_caller *caller) {
              person.p);
 }
 
-/* If several jobs come into question, the one whose submitter may do least. */
+/* If several jobs come into question, the one whose submitter may do least;
+ * what any of them may not do is refused. */
 static void take_least(struct api *api, const uint64_t *nums, size_t count,
                        struct arena *arena, struct api_caller *caller) {
     enum access_role least = ACCESS_ROLES;
+    uint32_t first = 0;
     for (size_t i = 0; i < count; i++) {
         struct job job;
         if (!store_job(api->options.store, nums[i], arena, &job, NULL)) {
             caller->has_submitter = false;
             return;
         }
+        if (i == 0)
+            first = job.uid;
+        caller->is_unsure |= job.uid != first;
+        caller->lands |= job_has(&job, JOB_LANDS);
         enum access_role role =
             actor_of(api, job.uid, access_actor_person_of(job.actor)).role;
         if (role >= least)
@@ -87,6 +93,7 @@ void api_caller_self(struct api *api, const char *job,
         return;
     ret_caller->place = ACCESS_IN_JOB;
     take_job(&running, ret_caller);
+    ret_caller->lands = job_has(&running, JOB_LANDS);
 }
 
 void api_caller_apply(const struct api *api, const struct api_caller *caller,
@@ -94,11 +101,11 @@ void api_caller_apply(const struct api *api, const struct api_caller *caller,
     actor->place = caller->place;
     if (caller->place != ACCESS_IN_JOB)
         return;
-    if (!caller->has_submitter) {
-        access_actor_in_job(actor, NULL, (struct span){0});
-        return;
-    }
-    struct access_actor submitter =
-        actor_of(api, caller->submitter, span_of(caller->person));
-    access_actor_in_job(actor, &submitter, span_of(caller->job));
+    const struct access_job job = {
+        .id = span_of(caller->job),
+        .submitter = actor_of(api, caller->submitter, span_of(caller->person)),
+        .lands = caller->lands,
+        .is_unsure = caller->is_unsure};
+    access_actor_in_job(api->options.access, actor,
+                        caller->has_submitter ? &job : NULL);
 }

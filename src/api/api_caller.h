@@ -14,6 +14,8 @@ struct api_caller {
     uint32_t submitter; /* the account that submitted the job, */
     char person[ACCESS_PERSON_BYTES + 1]; /* or the person; empty: none */
     char job[JOB_ID_BYTES + 1];
+    bool lands;     /* it is a change set, or may be one */
+    bool is_unsure; /* it may be the job of another account */
 };
 
 /* For a process that connected to the server. If it

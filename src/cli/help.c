@@ -445,7 +445,10 @@ static void topic_roles(struct text *out) {
              "process of a job acts "
              "as the account that submitted the job (for a\nschedule: that "
              "added it), with the lesser role of that account and its own.\nIt "
-             "can neither approve change sets nor change settings.\n");
+             "can neither approve change sets nor change settings. It may only "
+             "read if it\nruns as another account than the submitter, or if "
+             "the job is a change set: what\nchecks run includes what others "
+             "have landed.\n");
 }
 
 static const struct {

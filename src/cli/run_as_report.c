@@ -1,5 +1,6 @@
 #include "cli/run_as_report.h"
 
+#include "os/account.h"
 #include "schedules/schedule_row.h"
 #include "wire/schedule_spec.h"
 #include "wire/submission.h"
@@ -52,6 +53,28 @@ static void report_commands(const struct report *report) {
     }
 }
 
+/* Whatever has landed runs under that account, and later sets before anybody
+ * has approved them. */
+static void report_user(const struct report *report,
+                        const struct config_target *target, const char *what) {
+    struct account account;
+    enum access_role role = ACCESS_NOBODY;
+    if (account_find(target->user, report->arena, &account, NULL))
+        role = base_actor(report->base, account.uid).role;
+    if (role == ACCESS_NOBODY)
+        add_finding(report, "ok", false, what,
+                    "runs under an account of its own");
+    else
+        add_finding(
+            report, "warn", false, what,
+            arena_printf(report->arena,
+                         "runs under account '%s', which has the role %s "
+                         "([access]): the code of every set that is checked "
+                         "can act with it; use an account without a role, and "
+                         "names or a group instead of '*'",
+                         account.name, access_role_word(role)));
+}
+
 static void report_target(const struct report *report,
                           const struct config_target *target) {
     const char *what = arena_printf(report->arena, "target '%.*s'",
@@ -74,14 +97,15 @@ static void report_target(const struct report *report,
         break;
     case RUN_AS_SUBMITTER:
         add_finding(report, "warn", false, what,
-                    "sets of others are checked under their accounts, which "
-                    "can disturb the checks, and sets of the owner as the "
-                    "owner, with what others have landed: give it a user");
+                    "sets of others are checked under their accounts, and "
+                    "sets of the owner as the owner, with what others have "
+                    "landed: that code can do what the submitter's account "
+                    "can, except hand in work or approve, and the account can "
+                    "disturb its checks; give it a user");
         break;
     case RUN_AS_USER:
     case RUN_AS_DENIED:
-        add_finding(report, "ok", false, what,
-                    "runs under an account of its own");
+        report_user(report, target, what);
         break;
     }
 }

@@ -136,18 +136,33 @@ static bool owns(const struct access_actor *actor,
            span_equal(access_actor_person_of(owner->actor), actor->person);
 }
 
-/* Whatever the caller submits belongs to the account that submitted the job. A
- * job that runs as another account could otherwise submit work in that name,
- * and its submitter could then approve the work as a second person. */
-void access_actor_in_job(struct access_actor *caller,
-                         const struct access_actor *submitter,
-                         struct span job) {
-    enum access_role most = submitter ? submitter->role : ACCESS_VIEWER;
+/* What a process hands in counts as handed in by the submitter of its job. So
+ * the process must have been trusted by him: it runs as his account, or as one
+ * that could act in his name anyway. Who runs it as somebody else does not get
+ * that account's name for what it hands in, and that account not his. Checks
+ * run the code of everybody who has landed something. */
+static enum access_limit limit_of(const struct access_rules *rules,
+                                  const struct access_actor *caller,
+                                  const struct access_job *job) {
+    bool is_same = caller->account == job->submitter.uid && !job->is_unsure;
+    if (job->lands)
+        return ACCESS_RUNS_A_SET;
+    return is_same || is_admin(rules, caller->account) ? ACCESS_UNLIMITED
+                                                       : ACCESS_OTHER_ACCOUNT;
+}
+
+void access_actor_in_job(const struct access_rules *rules,
+                         struct access_actor *caller,
+                         const struct access_job *job) {
+    enum access_role most = ACCESS_VIEWER;
     caller->place = ACCESS_IN_JOB;
-    caller->job = job;
-    if (submitter) {
-        caller->uid = submitter->uid;
-        caller->person = submitter->person;
+    if (job) {
+        caller->limit = limit_of(rules, caller, job);
+        caller->job = job->id;
+        caller->uid = job->submitter.uid;
+        caller->person = job->submitter.person;
+        if (caller->limit == ACCESS_UNLIMITED)
+            most = job->submitter.role;
     }
     if (caller->role > most)
         caller->role = most;
@@ -196,6 +211,23 @@ static void actor_describe(const struct access_actor *actor, struct text *out) {
         text_addf(out, " (running as uid %u)", (unsigned)actor->account);
 }
 
+static bool refuse_limited(const struct access_actor *actor, struct err *err) {
+    CLEANUP(text_clear) struct text who = TEXT_INIT;
+    actor_describe(actor, &who);
+    if (actor->limit == ACCESS_RUNS_A_SET)
+        return err_set(err, ERR_DENIED,
+                       "this process belongs to %s, a change set: what its "
+                       "checks and its command run may only read, because it "
+                       "includes what others have landed; use a command, or a "
+                       "shell that was not started by a job",
+                       text_string(&who));
+    return err_set(err, ERR_DENIED,
+                   "this process belongs to %s: it may only read, because it "
+                   "does not run as the account that submitted the job; "
+                   "submit the job from that account, without --user",
+                   text_string(&who));
+}
+
 static bool refuse(const struct access_rules *rules,
                    const struct access_actor *actor, enum access_role needed,
                    bool is_others, struct err *err) {
@@ -215,6 +247,8 @@ static bool refuse(const struct access_rules *rules,
                        "uid %u is the account of `pointsman shell` ([access] "
                        "shell) and has no role of its own",
                        (unsigned)actor->account);
+    if (actor->limit != ACCESS_UNLIMITED && actor->role == ACCESS_VIEWER)
+        return refuse_limited(actor, err);
     holders_add(rules, needed, &holders);
     actor_describe(actor, &who);
     return err_set(err, ERR_DENIED,

@@ -81,6 +81,14 @@ enum access_place {
     ACCESS_UNCLEAR /* the process cannot be examined */
 };
 
+/* Why a process of a job may only read. */
+enum access_limit {
+    ACCESS_UNLIMITED,
+    ACCESS_OTHER_ACCOUNT, /* it runs as another account than the submitter */
+    ACCESS_RUNS_A_SET     /* it runs what a change set, and others before it,
+                             brought along */
+};
+
 /* In a job, uid and person are those of its submitter. */
 struct access_actor {
     uint32_t uid; /* ACCESS_PERSON_UID for a person */
@@ -92,6 +100,15 @@ struct access_actor {
                            shell account and names none */
     enum access_place place;
     struct span job; /* id; empty: none, or it is not known which */
+    enum access_limit limit;
+};
+
+/* The job that a process belongs to. */
+struct access_job {
+    struct span id;
+    struct access_actor submitter;
+    bool lands;     /* a change set: its checks, or its command */
+    bool is_unsure; /* it may be another job, of another submitter */
 };
 
 /* Whose job it is. */
@@ -127,10 +144,13 @@ struct span access_actor_name(struct span actor);
 struct span access_actor_person_of(struct span actor);
 
 /* Makes the caller act for the job that its process belongs to: as the account
- * that submitted the job, with the lesser role of the two. `submitter` NULL:
- * the job is not known, so the caller may only read. */
-void access_actor_in_job(struct access_actor *caller,
-                         const struct access_actor *submitter, struct span job);
+ * that submitted the job, with the lesser role of the two. It may only read if
+ * the job is not known (`job` NULL), if it is a change set, or if the process
+ * runs as another account than the submitter, except as one that has every
+ * right anyway. */
+void access_actor_in_job(const struct access_rules *rules,
+                         struct access_actor *caller,
+                         const struct access_job *job);
 /* True if a role is given to a group: the groups of an account matter. */
 bool access_needs_groups(const struct access_rules *rules);
 

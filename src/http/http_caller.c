@@ -30,8 +30,11 @@ static void look_at_process(const struct http_callers *callers, int fd,
     api_caller_find(callers->api, caller->peer.pid, &caller->where);
     if (caller->where.place == ACCESS_UNCLEAR && caller->peer.uid == geteuid())
         caller->where.place = ACCESS_OUTSIDE;
+    /* Only a process of a job has a reason to leave its connection to another
+     * one and end. */
     if (pidfd < 0 || process_has_ended(pidfd))
-        caller->where = (struct api_caller){.place = ACCESS_UNCLEAR};
+        caller->where = (struct api_caller){
+            .place = caller->peer.pid > 0 ? ACCESS_IN_JOB : ACCESS_UNCLEAR};
 }
 
 static uint64_t most_of(const struct http_callers *callers) {

@@ -521,6 +521,7 @@ train_of_submitters() {
     pointsman wait S1 S2
     # A set of the owner may be checked under the account of another set.
     await '"id":"S4".*"reason":"passed"'
+    within sh -c 'until grep -q "^S3 " open/ran; do :; done'
     ran S3 bob 'S1 S2 S3'
     ran S4 bob 'S1 S2 S3 S4'
     same 'state of S3' "$(pointsman status --json S3 | jq -r .state)" executing

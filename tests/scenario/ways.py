@@ -33,7 +33,7 @@ listen = off
 poll = 1
 [access]
 viewer = vic
-submitter = alice, alan, bob, person:cleo
+submitter = alice, alan, bob, checks, person:cleo
 operator = olga
 admin = ada
 shell = gate
@@ -149,6 +149,8 @@ class Gate:
         self.idle()
         must(self.state("plain") == "D", "an innocent set did not land")
         must(self.state("held") == "Q", "the set is not held")
+        self.good("run", "--env", "POINTSMAN_BASE", "--", "pointsman",
+                  "submit", "--", "true", account="alice")
 
     def start(self):
         log = open(self.top / "serve.log", "ab")
@@ -214,18 +216,30 @@ class Gate:
     def connected(self, account, function):
         """What the function returns for a socket that the account opened."""
         end = socket.socket(socket.AF_UNIX)
-        done = os.fork()
-        # The peer of a socket is the account that connected it.
-        if done == 0:
+        stays, done = os.pipe()
+        ready, connected = os.pipe()
+        child = os.fork()
+        # The peer of a socket is the process that connected it.
+        if child == 0:
+            os.close(done)
             if account is not None:
                 os.setgroups([])
                 os.setresgid(*[ACCOUNTS[account]] * 3)
                 os.setresuid(*[ACCOUNTS[account]] * 3)
             end.connect(str(self.base / "ctrl/sock"))
+            os.close(connected)
+            os.read(stays, 1)
             os._exit(0)
-        os.waitpid(done, 0)
-        with end:
-            return function(end)
+        os.close(stays)
+        os.close(connected)
+        os.read(ready, 1)
+        try:
+            with end:
+                return function(end)
+        finally:
+            os.close(ready)
+            os.close(done)
+            os.waitpid(child, 0)
 
     def http(self, account, method, path, body=None, **headers):
         """A request over the socket, written by hand; the reply."""
@@ -270,9 +284,11 @@ class Gate:
         self.pm("approve", "--signature", file, ident, account=account)
         self.drop(account, f"approve_{ident}", signed)
 
-    def task(self, account, *words):
+    def task(self, account, *words, user=None):
         """Runs the words as a job of that account and waits for its end."""
-        return self.pm("run", "--", *words, account=account)
+        return self.pm("run", "--env", "POINTSMAN_BASE",
+                       *(["--user", user] if user else []), "--", *words,
+                       account=account)
 
     # ---- what must not change
 
@@ -818,7 +834,57 @@ def _(gate):
               "exec pointsman approve held")
 
 
+def as_other(sentence, account, *words):
+    """From inside a task of that account that runs as bob, a submitter."""
+    def function(gate):
+        more = proof(gate, "eve") if words[-1] == "--" else []
+        got = gate.task(account, *words, *more, user="bob")
+        must(got.returncode != 0, "it was accepted")
+    WAYS.append((f"inside a task of {account or 'root'} that runs as bob: "
+                 f"{sentence}", function))
+
+
+for who in None, "ada":
+    as_other("submits a command", who, "pointsman", "submit", "--")
+    as_other("rolls a set back", who, "pointsman", "rollback", "plain")
+    as_other("cancels the job of another", who, "pointsman", "cancel", "held")
+
+
+@way("inside a task of root that runs as bob: submits a set of bob")
+def _(gate):
+    path = gate.pack("second", {"sec/x": b"evil\n"})
+    got = gate.task(None, "pointsman", "change", "submit", path, user="bob")
+    must(got.returncode != 0, "it was accepted")
+
+
+@way("a process that connected and ended before it was examined")
+def _(gate):
+    end = socket.socket(socket.AF_UNIX)
+    gate.server.send_signal(signal.SIGSTOP)
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setresgid(*[ACCOUNTS["alice"]] * 3)
+        os.setresuid(*[ACCOUNTS["alice"]] * 3)
+        end.connect(str(gate.base / "ctrl/sock"))
+        os._exit(0)
+    os.waitpid(child, 0)
+    gate.server.send_signal(signal.SIGCONT)
+    call = http.client.HTTPConnection("localhost")
+    with end:
+        call.sock = end
+        end.settimeout(TIMEOUT_S)
+        call.request("POST", "/api/v1/jobs/held/cancel", "{}",
+                     {"Content-Type": "application/json"})
+        must(call.getresponse().status == 403, "it was accepted")
+
+
 CHECKED = {
+    "submits a command":
+        "pointsman --base {base} submit -- true && : >{top}/open/proof.eve.0",
+    "rolls a set back":
+        "pointsman --base {base} rollback plain && : >{top}/open/proof.eve.0",
+    "cancels a set of its submitter": "pointsman --base {base} cancel held",
     "approves": "pointsman --base {base} approve held",
     "moves the branch": "git -C {git} update-ref refs/heads/main HEAD~1",
     "writes to the repository": "cp -r sec {git}/objects; echo >>{git}/HEAD",
@@ -837,9 +903,11 @@ for what, script in CHECKED.items():
     def checked(gate, script=script, what=what):
         gate.made += 1
         ident = f"check{gate.made}"
-        text = script.format(base=gate.base, git=gate.git_dir,
+        text = script.format(base=gate.base, git=gate.git_dir, top=gate.top,
                              pid=gate.server.pid)
-        text = f"({text}) >/dev/null 2>&1\nid -u >{gate.top}/open/as.{ident}"
+        text = f"PATH={gate.top}:$PATH\npointsman --base {gate.base} list " \
+            f">/dev/null || exit 1\n({text}) >/dev/null 2>&1\n" \
+            f"id -u >{gate.top}/open/as.{ident}"
         text = f"{text}\nchmod 666 {gate.top}/open/as.{ident}\nexit 1\n"
         gate.submit("alice", gate.pack(ident, {"check.sh": text.encode()}))
         gate.pm("wait", ident)

@@ -248,37 +248,92 @@ static void names_of_persons_have_a_grammar(void **state) {
     assert_false(access_person_is_valid(text_span(&longest)));
 }
 
-static struct access_actor in_job(enum access_role role,
-                                  enum access_role submitter) {
+static struct access_actor in_job(uint32_t account, enum access_role role,
+                                  uint32_t submitter, bool lands,
+                                  enum access_role submitters) {
     struct access_actor actor = {
-        .uid = MEMBER, .account = MEMBER, .role = role, .is_known = true};
-    struct access_actor cause = {
-        .uid = STRANGER, .role = submitter, .is_known = true};
-    access_actor_in_job(&actor, &cause, SPAN("j1"));
+        .uid = account, .account = account, .role = role, .is_known = true};
+    struct access_job job = {
+        .id = SPAN("j1"),
+        .submitter = {.uid = submitter, .role = submitters, .is_known = true},
+        .lands = lands};
+    access_actor_in_job(&shared, &actor, &job);
     return actor;
 }
 
 static void a_process_of_a_job_acts_for_the_submitter(void **state) {
     static const struct access_need need = ACCESS_NEED_OWN_JOB;
     static const struct access_owner submitter = {STRANGER, SPAN("uid:3000")},
-                                     account = {MEMBER, SPAN("uid:2000")};
+                                     account = {OWNER, SPAN("uid:1000")};
+    static const uint32_t accounts[] = {0, OWNER, STRANGER};
     struct err err = {0};
     (void)state;
-    for (unsigned own = 0; own < ACCESS_ROLES; own++)
-        for (unsigned role = 0; role < ACCESS_ROLES; role++) {
-            struct access_actor actor =
-                in_job((enum access_role)own, (enum access_role)role);
-            assert_int_equal(actor.role, own < role ? own : role);
-            assert_int_equal(actor.uid, STRANGER);
-            assert_int_equal(actor.account, MEMBER);
-        }
-    struct access_actor root = in_job(ACCESS_ADMIN, ACCESS_SUBMITTER);
-    assert_true(access_allows(&shared, &root, need, &submitter, NULL));
-    assert_false(access_allows(&shared, &root, need, &account, &err));
+    for (unsigned i = 0; i < COUNT(accounts); i++)
+        for (unsigned own = 0; own < ACCESS_ROLES; own++)
+            for (unsigned role = 0; role < ACCESS_ROLES; role++) {
+                struct access_actor actor =
+                    in_job(accounts[i], (enum access_role)own, STRANGER, false,
+                           (enum access_role)role);
+                assert_int_equal(actor.role, own < role ? own : role);
+                assert_int_equal(actor.uid, STRANGER);
+                assert_int_equal(actor.account, accounts[i]);
+            }
+    struct access_actor owner =
+        in_job(OWNER, ACCESS_ADMIN, STRANGER, false, ACCESS_SUBMITTER);
+    assert_true(access_allows(&shared, &owner, need, &submitter, NULL));
+    assert_false(access_allows(&shared, &owner, need, &account, &err));
     assert_non_null(strstr(err.text,
-                           "and job 'j1' of uid 3000 (running as uid 2000) has "
+                           "and job 'j1' of uid 3000 (running as uid 1000) has "
                            "the role submitter"));
     err_clear(&err);
+}
+
+static void a_process_of_another_account_in_a_job_may_only_read(void **state) {
+    static const uint32_t submitters[] = {0, OWNER, STRANGER,
+                                          ACCESS_PERSON_UID};
+    (void)state;
+    for (unsigned i = 0; i < COUNT(submitters); i++)
+        for (unsigned n = 0; n < COUNT(needs); n++) {
+            struct err err = {0};
+            struct access_actor actor = in_job(
+                MEMBER, ACCESS_ADMIN, submitters[i], false, ACCESS_ADMIN);
+            struct access_owner own = {submitters[i], SPAN("uid:1")};
+            bool reads = needs[n].role <= ACCESS_VIEWER;
+            assert_int_equal(
+                access_allows(&shared, &actor, needs[n], &own, &err), reads);
+            if (!reads)
+                assert_non_null(strstr(err.text, "without --user"));
+            err_clear(&err);
+        }
+    struct access_actor nobody =
+        in_job(MEMBER, ACCESS_NOBODY, OWNER, false, ACCESS_ADMIN);
+    assert_int_equal(nobody.role, ACCESS_NOBODY);
+}
+
+static void a_process_of_a_change_set_may_only_read(void **state) {
+    static const uint32_t accounts[] = {0, OWNER, MEMBER, STRANGER};
+    (void)state;
+    for (unsigned i = 0; i < COUNT(accounts); i++)
+        for (unsigned n = 0; n < COUNT(needs); n++) {
+            struct err err = {0};
+            struct access_actor actor =
+                in_job(accounts[i], ACCESS_ADMIN, STRANGER, true, ACCESS_ADMIN);
+            bool reads = needs[n].role <= ACCESS_VIEWER;
+            assert_int_equal(
+                access_allows(&shared, &actor, needs[n], NULL, &err), reads);
+            if (!reads)
+                assert_non_null(strstr(err.text, "others have landed"));
+            err_clear(&err);
+        }
+}
+
+static void a_process_that_may_be_of_two_accounts_may_only_read(void **state) {
+    struct access_actor actor = access_actor_make(&shared, 4000, NULL, 0);
+    struct access_job job = {
+        .id = SPAN("j1"), .submitter = actor, .is_unsure = true};
+    (void)state;
+    access_actor_in_job(&shared, &actor, &job);
+    assert_int_equal(actor.role, ACCESS_VIEWER);
 }
 
 static void a_process_of_a_job_may_act_for_a_person(void **state) {
@@ -286,10 +341,12 @@ static void a_process_of_a_job_may_act_for_a_person(void **state) {
     static const struct access_owner own = {ACCESS_PERSON_UID,
                                             SPAN("person:ann/uid:5000")};
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    struct access_actor ann = access_actor_person(&gate, SHELL, SPAN("ann"));
+    struct access_job job = {
+        .id = SPAN("j1"),
+        .submitter = access_actor_person(&gate, SHELL, SPAN("ann"))};
     struct access_actor actor = access_actor_make(&gate, OWNER, NULL, 0);
     (void)state;
-    access_actor_in_job(&actor, &ann, SPAN("j1"));
+    access_actor_in_job(&gate, &actor, &job);
     assert_int_equal(actor.role, ACCESS_SUBMITTER);
     assert_true(access_allows(&gate, &actor, need, &own, NULL));
     access_actor_format(&actor, &text);
@@ -299,7 +356,7 @@ static void a_process_of_a_job_may_act_for_a_person(void **state) {
 static void a_process_of_an_unknown_job_may_only_read(void **state) {
     (void)state;
     struct access_actor actor = access_actor_make(&alone, OWNER, NULL, 0);
-    access_actor_in_job(&actor, NULL, (struct span){0});
+    access_actor_in_job(&alone, &actor, NULL);
     assert_true(access_allows(&alone, &actor, needs[1], NULL, NULL));
     assert_false(access_allows(&alone, &actor, needs[2], NULL, NULL));
 }
@@ -318,12 +375,12 @@ static void jobs_neither_approve_nor_change_settings(void **state) {
         assert_non_null(strstr(err.text, "cannot examine this process"));
         err_clear(&err);
         assert_true(access_allows(&alone, &actor, needs[5], NULL, NULL));
-        actor = in_job(ACCESS_ADMIN, ACCESS_ADMIN);
+        actor = in_job(OWNER, ACCESS_ADMIN, OWNER, false, ACCESS_ADMIN);
         assert_false(access_allows(&alone, &actor, reserved[n], NULL, &err));
         assert_int_equal(err.kind, ERR_DENIED);
         assert_non_null(strstr(err.text, reserved[n].reserved));
         assert_non_null(
-            strstr(err.text, "this process belongs to job 'j1' of uid 3000"));
+            strstr(err.text, "this process belongs to job 'j1' of uid 1000"));
         err_clear(&err);
         assert_true(access_allows(&alone, &actor, needs[5], NULL, NULL));
     }
@@ -394,6 +451,9 @@ int main(void) {
         cmocka_unit_test(an_actor_names_the_person_and_the_account),
         cmocka_unit_test(names_of_persons_have_a_grammar),
         cmocka_unit_test(a_process_of_a_job_acts_for_the_submitter),
+        cmocka_unit_test(a_process_of_another_account_in_a_job_may_only_read),
+        cmocka_unit_test(a_process_of_a_change_set_may_only_read),
+        cmocka_unit_test(a_process_that_may_be_of_two_accounts_may_only_read),
         cmocka_unit_test(a_process_of_a_job_may_act_for_a_person),
         cmocka_unit_test(a_process_of_an_unknown_job_may_only_read),
         cmocka_unit_test(jobs_neither_approve_nor_change_settings),
