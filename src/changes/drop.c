@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "core/run_as.h"
 #include "os/dir.h"
+#include "wire/job_file.h"
+#include "wire/marker.h"
 
 enum { COPY_BYTES = 128 << 10 };
 
@@ -85,6 +88,83 @@ bool drop_adopt(struct base *base, const char *name, int *fd, struct err *err) {
     return true;
 }
 
+/* ---- who submitted it ---------------------------------------------------- */
+
+struct names {
+    int dir;
+    const struct stat *entry;
+    nlink_t count;
+};
+
+static bool count_name(void *ctx, struct span name) {
+    CLEANUP(text_free_string) char *path = span_string(name);
+    struct names *names = ctx;
+    struct stat st;
+    bool there;
+    if (dir_stat(names->dir, path, &st, &there, NULL) && there &&
+        st.st_ino == names->entry->st_ino && st.st_dev == names->entry->st_dev)
+        names->count++;
+    return true;
+}
+
+bool drop_is_linked(struct base *base, const struct stat *entry,
+                    bool *ret_outside, struct err *err) {
+    struct names tmp = {base->dirs[BASE_TMP], entry, 0};
+    struct names reject = {base->dirs[BASE_REJECT], entry, 0};
+    *ret_outside = false;
+    if (entry->st_nlink == 1)
+        return true;
+    bool ok = dir_each(tmp.dir, count_name, &tmp, err) &&
+              dir_each(reject.dir, count_name, &reject, err);
+    *ret_outside = tmp.count + reject.count + 1 != entry->st_nlink;
+    return ok;
+}
+
+bool drop_submitter(struct base *base, const char *name,
+                    const struct stat *marker, struct arena *arena,
+                    struct access_owner *ret_submitter, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct refusal why = {0};
+    *ret_submitter = (struct access_owner){
+        .uid = marker->st_uid,
+        .actor = span_of(
+            arena_printf(arena, "uid:%lu", (unsigned long)marker->st_uid))};
+    if (marker->st_size == 0 || !run_as_is_own(base->uid, marker->st_uid))
+        return true;
+    if (!dir_read(base->dirs[BASE_PREQUEUE], name, JOB_FILE_BYTES, &text, err))
+        return false;
+    struct span all = arena_span(arena, text_span(&text));
+    return !marker_is_meant(all) ||
+           marker_parse(all, span_of(name), ret_submitter, &why) ||
+           err_set(err, ERR_DATA, "prequeue/%s: %s", name, why.text);
+}
+
+bool drop_is_callers(const char *name, const struct access_owner *submitter,
+                     const struct access_owner *caller, struct err *err) {
+    struct span who = access_actor_name(submitter->actor);
+    return access_owner_is_same(submitter, caller) ||
+           err_set(err, ERR_REFUSED,
+                   "duplicate-csid: a marker of %.*s for '%s' waits in "
+                   "prequeue/; use another id, or wait until it is gone",
+                   (int)who.len, who.p, name);
+}
+
+/* A marker of somebody else must not become that of this set. */
+static bool check_waiting(struct base *base, const char *name,
+                          const struct access_owner *caller, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct access_owner submitter;
+    struct stat st;
+    bool waits;
+    if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &st, &waits, err))
+        return false;
+    return !waits ||
+           (drop_submitter(base, name, &st, &arena, &submitter, err) &&
+            drop_is_callers(name, &submitter, caller, err));
+}
+
+/* ---- a new set ----------------------------------------------------------- */
+
 static bool is_same_data(struct base *base, const char *name, const char *sum,
                          struct err *err) {
     CLEANUP(fd_close) int fd = -1;
@@ -102,13 +182,34 @@ static bool is_same_data(struct base *base, const char *name, const char *sum,
                    name);
 }
 
-static bool make_marker(struct base *base, const char *name, struct err *err) {
+/* The account that the file of a marker of this process belongs to. */
+static uid_t maker_of(const struct base *base) {
+    return geteuid() == 0 ? base->uid : geteuid();
+}
+
+/* Not durable yet when the marker appears, it would be a marker of its owner
+ * after a power cut. */
+static bool write_submitter(const struct base *base, int fd, const char *name,
+                            const struct access_owner *caller,
+                            struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (caller->uid == maker_of(base))
+        return true;
+    marker_format(span_of(name), caller, &text);
+    return dir_write_file(fd, text_span(&text), err) &&
+           (disk->fsync(fd) == 0 ||
+            err_errno(err, errno, "cannot sync a marker"));
+}
+
+static bool make_marker(struct base *base, const char *name,
+                        const struct access_owner *caller, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     char fresh[256];
     enum dir_moved moved;
     dir_fresh_name(span_of(name), fresh);
     if (!dir_open_file(base->dirs[BASE_TMP], fresh, O_WRONLY | O_CREAT | O_EXCL,
                        0600, &fd, err) ||
+        !write_submitter(base, fd, name, caller, err) ||
         !base_give_file(base, fd, err) ||
         !dir_move(base->dirs[BASE_TMP], fresh, base->dirs[BASE_PREQUEUE], name,
                   sync_of(base), &moved, err)) {
@@ -118,15 +219,19 @@ static bool make_marker(struct base *base, const char *name, struct err *err) {
     if (moved == DIR_MOVED)
         return sync_lazy(base, fd, err);
     /* It was submitted before and is still being processed. */
-    if (!dir_remove(base->dirs[BASE_TMP], fresh, NULL, err))
+    if (!dir_remove(base->dirs[BASE_TMP], fresh, NULL, err) ||
+        !check_waiting(base, name, caller, err))
         return false;
     return base->is_drop ? sync_lazy(base, fd, err)
                          : dir_sync_now(base->dirs[BASE_PREQUEUE], err);
 }
 
 bool drop_publish(struct base *base, const char *from, int fd, const char *name,
-                  const char *sum, struct err *err) {
+                  const char *sum, const struct access_owner *caller,
+                  struct err *err) {
     enum dir_moved moved;
+    if (!check_waiting(base, name, caller, err))
+        return false;
     if (!dir_move(base->dirs[BASE_TMP], from, base->dirs[BASE_DATA], name,
                   sync_of(base), &moved, err) ||
         !sync_lazy(base, fd, err))
@@ -140,7 +245,7 @@ bool drop_publish(struct base *base, const char *from, int fd, const char *name,
         (!is_same_data(base, name, sum, err) ||
          !dir_remove(base->dirs[BASE_TMP], from, NULL, err)))
         return false;
-    return make_marker(base, name, err);
+    return make_marker(base, name, caller, err);
 }
 
 bool drop_approval(struct base *base, struct span csid, struct span bytes,
@@ -162,91 +267,4 @@ bool drop_approval(struct base *base, struct span csid, struct span bytes,
     if (!ok && fd >= 0)
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
     return ok || err_wrap(err, "cannot put the approval into prequeue/");
-}
-
-/* ---- who submitted it ---------------------------------------------------- */
-
-enum { NOTE_BYTES = 512 };
-
-static void note_name(char ret[NAME_MAX + 1], const char *name) {
-    snprintf(ret, NAME_MAX + 1, "by+%s", name);
-}
-
-bool drop_caller_note(struct base *base, const char *name,
-                      const struct access_owner *caller, struct err *err) {
-    CLEANUP(text_clear) struct text note = TEXT_INIT;
-    char called[NAME_MAX + 1];
-    uid_t maker = geteuid() == 0 ? base->uid : geteuid();
-    struct stat st;
-    bool waits;
-    if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &st, &waits, err))
-        return false;
-    if (waits) /* the first submitter counts */
-        return true;
-    if (caller->uid == maker) {
-        drop_caller_forget(base, name); /* left by a submission that did not get
-                                           this far */
-        return true;
-    }
-    note_name(called, name);
-    text_addf(&note, "%s\n%lu\n", name, (unsigned long)caller->uid);
-    if (caller->uid == ACCESS_PERSON_UID)
-        text_addf(&note, "%.*s\n", (int)caller->actor.len, caller->actor.p);
-    return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_TMP], called,
-                     text_span(&note), 0400, DIR_DURABLE, err);
-}
-
-/* A note is trusted only if written by the owner's process or root's, and only
- * for this set: those who may submit write in tmp/ too. */
-static bool note_read(struct base *base, const char *called, struct text *text,
-                      struct err *err) {
-    CLEANUP(fd_close) int fd = -1;
-    struct stat st;
-    return dir_open_file(base->dirs[BASE_TMP], called, O_RDONLY | O_NONBLOCK, 0,
-                         &fd, err) &&
-           fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-           (st.st_uid == base->uid || st.st_uid == 0) &&
-           dir_read_file(fd, NOTE_BYTES, text, err);
-}
-
-/* A person has no account, and is named in a line of its own. */
-static bool note_parse(struct span note, const char *name, struct arena *arena,
-                       struct access_owner *ret_caller) {
-    struct span of, number, actor;
-    uint64_t uid;
-    if (!span_cut(&note, '\n', &of) || !span_is(of, name) ||
-        !span_cut(&note, '\n', &number) || !span_u64(number, &uid) ||
-        uid >= UINT32_MAX)
-        return false;
-    ret_caller->uid = (uint32_t)uid;
-    if (uid != ACCESS_PERSON_UID)
-        return true;
-    if (!span_cut(&note, '\n', &actor) ||
-        access_actor_person_of(actor).len == 0)
-        return false;
-    ret_caller->actor = arena_span(arena, actor);
-    return true;
-}
-
-struct access_owner drop_caller(struct base *base, const char *name,
-                                const struct stat *marker,
-                                struct arena *arena) {
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    char called[NAME_MAX + 1];
-    struct access_owner caller = {.uid = marker->st_uid};
-    struct err err = {0};
-    note_name(called, name);
-    if (marker->st_uid == base->uid && note_read(base, called, &text, &err) &&
-        !note_parse(text_span(&text), name, arena, &caller))
-        caller = (struct access_owner){.uid = marker->st_uid};
-    if (caller.actor.len == 0)
-        caller.actor =
-            span_of(arena_printf(arena, "uid:%lu", (unsigned long)caller.uid));
-    return caller;
-}
-
-void drop_caller_forget(struct base *base, const char *name) {
-    char called[NAME_MAX + 1];
-    note_name(called, name);
-    (void)dir_remove(base->dirs[BASE_TMP], called, NULL, NULL);
 }

@@ -97,21 +97,12 @@ static bool is_of_live_job(struct base *base, struct span name, bool *ret_live,
             is_live(base, name, ret_live, err));
 }
 
-/* The caller's note of a set that waits in prequeue/ (changes/drop.h), or the
- * note about a ref that moves (L9), which is needed as long as git's lock files
- * may be there. */
-static bool is_note(struct base *base, struct span name, const struct stat *st,
-                    bool *ret_note, struct err *err) {
-    CLEANUP(text_free_string) char *marker = NULL;
-    struct stat ignored;
-    *ret_note = false;
-    if (st->st_uid != base->uid && st->st_uid != 0)
-        return true;
-    *ret_note = span_starts(name, "move.");
-    if (!span_starts(name, "by+"))
-        return true;
-    marker = span_string(span_make(name.p + 3, name.len - 3));
-    return dir_stat(base->dirs[BASE_PREQUEUE], marker, &ignored, ret_note, err);
+/* The note about a ref that moves (L9), which is needed as long as git's lock
+ * files may be there. */
+static bool is_note(struct base *base, struct span name,
+                    const struct stat *st) {
+    return (st->st_uid == base->uid || st->st_uid == 0) &&
+           span_starts(name, "move.");
 }
 
 /* A name of ours ends with the process that made it (dir_fresh_name). */
@@ -126,7 +117,7 @@ static bool maker_is_gone(struct span name) {
 static bool look_at_tmp(const struct finding *finding, const char *name,
                         struct err *err) {
     struct base *base = finding->base;
-    bool there, live, note;
+    bool there, live;
     struct stat st;
     if (!dir_stat(base->dirs[BASE_TMP], name, &st, &there, err))
         return false;
@@ -135,10 +126,9 @@ static bool look_at_tmp(const struct finding *finding, const char *name,
     bool due = is_due(finding, &st);
     if (!due && !maker_is_gone(span_of(name)))
         return true;
-    if (!is_of_live_job(base, span_of(name), &live, err) ||
-        !is_note(base, span_of(name), &st, &note, err))
+    if (!is_of_live_job(base, span_of(name), &live, err))
         return false;
-    if (!live && !note)
+    if (!live && !is_note(base, span_of(name), &st))
         report(finding, BASE_TMP, name, due);
     return true;
 }

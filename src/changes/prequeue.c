@@ -265,7 +265,6 @@ static void remove_gone_entries(struct prequeue *prequeue,
         entry->here = false;
         if (!here && entry->state != ENTRY_CHECKING) {
             map_remove(&prequeue->entries, span_of(entry->name));
-            drop_caller_forget(prequeue->base, entry->name);
             entry_free(entry);
             continue;
         }

@@ -10,6 +10,7 @@
 #include "changes/prequeue_set.h"
 #include "changes/signature.h"
 #include "core/approval.h"
+#include "core/run_as.h"
 #include "wire/approval_text.h"
 
 /* Files approve_CSID in prequeue/: an approval of a set that is here already or
@@ -64,14 +65,14 @@ static bool know_set(struct prequeue *prequeue, struct prequeue_entry *entry,
 static bool may_drop(const struct prequeue *prequeue,
                      struct prequeue_entry *entry, struct ruling_why *why) {
     uid_t owner = entry->st.st_uid;
-    if (owner == 0 || owner == prequeue->base->uid)
-        return true;
     if (entry->st.st_nlink != 1) {
         set_ruling(why, "linked",
                    "the file has several names, so its owner may not be the "
                    "one who dropped it");
         return false;
     }
+    if (run_as_is_own(prequeue->base->uid, owner))
+        return true;
     if (base_has_role(prequeue->base, owner, ACCESS_SUBMITTER))
         return true;
     set_ruling(why, "no-role",

@@ -8,12 +8,14 @@
 
 #include "lib/log.h"
 #include "core/reason.h"
+#include "core/run_as.h"
 #include "os/dir.h"
 #include "landing/branch_tip.h"
 #include "changes/checker.h"
 #include "changes/drop.h"
 #include "changes/placement.h"
 #include "wire/job_file.h"
+#include "wire/marker.h"
 
 /* The default kind of entry: a change set. A marker or a job file in prequeue/
  * whose tarball is in data/ under the same name. The tarball is checked in a
@@ -59,7 +61,9 @@ static bool reject_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     bool owns;
     if (!owns_data(prequeue, entry, &owns, err))
         return false;
-    bool is_marker = S_ISREG(entry->st.st_mode) && entry->st.st_size == 0;
+    const struct prequeue_set *set = entry->own;
+    bool is_marker = S_ISREG(entry->st.st_mode) &&
+                     (entry->st.st_size == 0 || set->names_submitter);
     if (owns && !placement_reject(base, base->dirs[BASE_DATA], entry->name,
                                   word, sentence, err))
         return false;
@@ -152,7 +156,7 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
                                      err);
     if (st.st_size > base->config.queue.max_unpacked_bytes)
         return reject_huge(prequeue, entry, err);
-    bool is_foreign = st.st_uid != base->uid && st.st_uid != 0;
+    bool is_linked, is_foreign = !run_as_is_own(base->uid, st.st_uid);
     /* Otherwise a marker that waits for its data would pass off the data of
      * anybody as those of its owner. */
     if (is_foreign && st.st_uid != entry->st.st_uid)
@@ -160,11 +164,32 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
             prequeue, entry, "bad-data",
             "its data in data/ belongs to another account than its marker",
             err);
-    /* Its owner could alter a file of another account after the check. */
-    if (is_foreign && !drop_adopt(base, entry->name, &fd, &why))
+    /* Its owner, or whoever made another link to it, could alter it after the
+     * check. */
+    if (!drop_is_linked(base, &st, &is_linked, err))
+        return false;
+    if ((is_foreign || is_linked) && !drop_adopt(base, entry->name, &fd, &why))
         return prequeue_entry_wait(prequeue, entry, "bad-data", why.text, err);
     entry->state = ENTRY_CHECKING;
     checker_check(prequeue->checker, fd, on_checked, entry);
+    return true;
+}
+
+static bool read_marker(struct prequeue *prequeue, struct prequeue_entry *entry,
+                        struct span all, bool *ret_good, struct err *err) {
+    struct prequeue_set *set = entry->own;
+    struct refusal why = {0};
+    *ret_good = false;
+    if (!run_as_is_own(prequeue->base->uid, entry->st.st_uid))
+        return prequeue_entry_reject(
+            prequeue, entry, "job-file",
+            "only the service and root say who submitted a set", err);
+    if (!marker_parse(all, span_of(entry->name), &set->candidate.submitter,
+                      &why))
+        return prequeue_entry_reject(prequeue, entry, "job-file", why.text,
+                                     err);
+    set->names_submitter = true;
+    *ret_good = true;
     return true;
 }
 
@@ -186,6 +211,8 @@ static bool read_job_file(struct prequeue *prequeue,
                                    err);
     }
     struct span all = arena_span(&entry->arena, text_span(&text));
+    if (marker_is_meant(all))
+        return read_marker(prequeue, entry, all, ret_good, err);
     if (!span_starts(all, "##") && !span_is(all, "#"))
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
@@ -201,21 +228,43 @@ static bool read_job_file(struct prequeue *prequeue,
     return true;
 }
 
+/* An earlier program noted beside a marker who had submitted the set. */
+static bool has_old_note(const struct base *base, const char *name) {
+    CLEANUP(text_clear) struct text note = TEXT_INIT;
+    struct stat st;
+    bool there = false;
+    text_addf(&note, "by+%s", name);
+    return !dir_stat(base->dirs[BASE_TMP], text_string(&note), &st, &there,
+                     NULL) ||
+           (there && run_as_is_own(base->uid, st.st_uid));
+}
+
 /* Callers of the server were checked by it. A second name of the marker may
- * have been made by somebody else than its owner. */
+ * have been made by somebody else than its owner, whoever that is. */
 static bool is_permitted(struct prequeue *prequeue,
                          struct prequeue_entry *entry, bool *ret_good,
                          struct err *err) {
     const struct base *base = prequeue->base;
     uid_t uid = entry->st.st_uid;
     char why[128];
-    *ret_good = uid == base->uid || uid == 0;
-    if (*ret_good)
-        return true;
-    if (entry->st.st_nlink != 1)
+    bool is_own = run_as_is_own(base->uid, uid), is_linked;
+    *ret_good = false;
+    if (!drop_is_linked(prequeue->base, &entry->st, &is_linked, err))
+        return false;
+    if (is_own && is_linked)
+        return prequeue_entry_reject(
+            prequeue, entry, "linked",
+            "its marker is a link to a file elsewhere, which anybody may have "
+            "made",
+            err);
+    if (!is_own && entry->st.st_nlink != 1)
         return prequeue_entry_wait(prequeue, entry, "linked",
                                    "its marker has a second name", err);
-    *ret_good = base_has_role(base, uid, ACCESS_SUBMITTER);
+    if (is_own && entry->st.st_size == 0 && has_old_note(base, entry->name))
+        return prequeue_entry_reject(
+            prequeue, entry, "old-note",
+            "it was submitted to an earlier program: submit it again", err);
+    *ret_good = is_own || base_has_role(base, uid, ACCESS_SUBMITTER);
     if (*ret_good)
         return true;
     snprintf(why, sizeof(why),
@@ -229,12 +278,19 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     struct set_name name;
     struct refusal why = {0};
     bool good = true;
+    uid_t owner = entry->st.st_uid;
     (void)before;
     entry->state = ENTRY_NEW;
     entry->checked = (struct wall){0};
     entry->is_bad = false;
     arena_clear(&entry->arena);
-    entry->own = arena_alloc(&entry->arena, sizeof(struct prequeue_set));
+    struct prequeue_set *set =
+        arena_alloc(&entry->arena, sizeof(struct prequeue_set));
+    entry->own = set;
+    set->candidate.submitter = (struct access_owner){
+        .uid = owner,
+        .actor = span_of(
+            arena_printf(&entry->arena, "uid:%lu", (unsigned long)owner))};
     if (!S_ISREG(entry->st.st_mode))
         return prequeue_entry_reject(prequeue, entry, "not-a-file",
                                      "only regular files can be submitted",
@@ -299,8 +355,6 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
             "the checksum in the job file is not that of its data", err);
-    candidate->submitter =
-        drop_caller(prequeue->base, entry->name, &entry->st, &entry->arena);
     candidate->arrived = prequeue_entry_arrived(entry);
     if (!prequeue_approval_entries_of(prequeue, set, &entry->arena))
         return true; /* judged once they are examined */

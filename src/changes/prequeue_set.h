@@ -17,6 +17,7 @@ struct prequeue_set {
     struct refusal refusal;
     struct candidate candidate;
     struct span said_sum; /* from a job file; empty for markers */
+    bool names_submitter; /* a marker of the service that says who it was */
     struct set_record record;
     bool awaited;  /* approvals are beside it, ... */
     bool hindered; /* ... which cannot be checked now */

@@ -142,28 +142,58 @@ static void make_name(struct upload *upload, const struct set_check *check,
     (void)set_name_parse(upload->name, &candidate->name, NULL);
 }
 
-/* Has it been submitted but not admitted yet? Then it keeps that name. */
+/* Has it been submitted but not admitted yet? Then it keeps that name. Markers
+ * of others do not count as long as they have no data. */
 struct seek {
     struct upload *upload;
     struct span csid;
     struct span found;
+    struct err *err;
+    bool failed;
 };
+
+static bool is_callers(struct seek *seek, const char *name, bool *ret_own) {
+    struct upload *upload = seek->upload;
+    struct base *base = upload->base;
+    struct access_owner submitter;
+    struct stat marker, data;
+    bool waits, has_data;
+    *ret_own = false;
+    if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &marker, &waits,
+                  seek->err) ||
+        !dir_stat(base->dirs[BASE_DATA], name, &data, &has_data, seek->err))
+        return false;
+    if (!waits)
+        return true;
+    if (!drop_submitter(base, name, &marker, &upload->arena, &submitter,
+                        seek->err))
+        return false;
+    *ret_own = access_owner_is_same(&submitter, &upload->caller);
+    return *ret_own || !has_data ||
+           drop_is_callers(name, &submitter, &upload->caller, seek->err);
+}
 
 static bool seek_entry(void *ctx, struct span name) {
     struct seek *seek = ctx;
     struct set_name parsed;
     struct refusal why;
+    bool is_own;
     if (!set_name_parse(name, &parsed, &why) ||
         !span_equal(parsed.csid, seek->csid))
         return true;
-    seek->found = arena_span(&seek->upload->arena, name);
-    return false;
+    char *found = arena_string(&seek->upload->arena, name);
+    seek->failed = !is_callers(seek, found, &is_own);
+    if (is_own)
+        seek->found = span_of(found);
+    return !seek->failed && !is_own;
 }
 
 static bool use_waiting_name(struct upload *upload, struct candidate *candidate,
                              struct err *err) {
-    struct seek seek = {.upload = upload, .csid = candidate->name.csid};
-    if (!dir_each(upload->base->dirs[BASE_PREQUEUE], seek_entry, &seek, err))
+    struct seek seek = {
+        .upload = upload, .csid = candidate->name.csid, .err = err};
+    if (!dir_each(upload->base->dirs[BASE_PREQUEUE], seek_entry, &seek, err) ||
+        seek.failed)
         return false;
     if (seek.found.len == 0)
         return true;
@@ -219,9 +249,9 @@ static void admit_set(struct upload *upload, const struct set_check *check,
                                                               : ERR_REFUSED,
                      "%s: %s", why.word, why.text);
     const char *name = arena_string(&upload->arena, upload->name);
-    ok = ok && drop_caller_note(base, name, &upload->caller, &err) &&
-         drop_publish(base, upload->tmp_name, upload->fd, name,
-                      arena_string(&upload->arena, candidate->sum), &err);
+    ok = ok && drop_publish(base, upload->tmp_name, upload->fd, name,
+                            arena_string(&upload->arena, candidate->sum),
+                            &upload->caller, &err);
     if (!ok) {
         answer_err(upload, &err);
         return;
@@ -298,8 +328,7 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     sum_end(sum, sum_text);
     struct access_owner caller = {.uid = (uint32_t)geteuid()};
     ok = ok && drop_seal(base, out, err) &&
-         drop_caller_note(base, to, &caller, err) &&
-         drop_publish(base, tmp_name, out, to, sum_text, err);
+         drop_publish(base, tmp_name, out, to, sum_text, &caller, err);
     if (!ok) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
         return err_wrap(err, "cannot submit '%s'", to);

@@ -1,6 +1,9 @@
 #include "cli/run_as_report.h"
 
+#include <fcntl.h>
+
 #include "os/account.h"
+#include "os/dir.h"
 #include "schedules/schedule_row.h"
 #include "wire/schedule_spec.h"
 #include "wire/submission.h"
@@ -108,6 +111,18 @@ static void report_target(const struct report *report,
         report_user(report, target, what);
         break;
     }
+}
+
+/* Links to files of root or of the owner would otherwise be theirs in the drop
+ * directories. */
+static void report_links(const struct report *report) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (dir_read(AT_FDCWD, "/proc/sys/fs/protected_hardlinks", 16, &text,
+                 NULL) &&
+        span_starts(text_span(&text), "0"))
+        add_finding(report, "warn", false, "fs.protected_hardlinks",
+                    "is 0: anybody can link files of others into the drop "
+                    "directories; set it to 1 with sysctl");
 }
 
 /* ---- schedules and jobs -------------------------------------------------- */
@@ -257,6 +272,7 @@ bool run_as_report(const struct base *base, struct arena *arena,
     const struct report report = {base, arena, found, ctx};
     if (others_may_submit(base)) {
         report_commands(&report);
+        report_links(&report);
         for (size_t i = 0; i < base->config.target_count; i++)
             report_target(&report, &base->config.targets[i]);
     }

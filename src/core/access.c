@@ -130,6 +130,29 @@ struct span access_actor_person_of(struct span actor) {
                : (struct span){0};
 }
 
+bool access_owner_parse(struct span actor, struct access_owner *ret_owner) {
+    static const char prefix[] = "uid:";
+    size_t skip = sizeof(prefix) - 1;
+    struct span person = access_actor_person_of(actor);
+    uint64_t uid = ACCESS_PERSON_UID;
+    if (person.len > 0
+            ? !access_person_is_valid(person)
+            : !span_starts(actor, prefix) ||
+                  !span_u64(span_make(actor.p + skip, actor.len - skip),
+                            &uid) ||
+                  uid >= ACCESS_PERSON_UID)
+        return false;
+    *ret_owner = (struct access_owner){(uint32_t)uid, actor};
+    return true;
+}
+
+bool access_owner_is_same(const struct access_owner *one,
+                          const struct access_owner *other) {
+    return one->uid == other->uid &&
+           span_equal(access_actor_person_of(one->actor),
+                      access_actor_person_of(other->actor));
+}
+
 static bool owns(const struct access_actor *actor,
                  const struct access_owner *owner) {
     return owner->uid == actor->uid &&

@@ -117,6 +117,11 @@ struct access_owner {
     struct span actor; /* as recorded: see access_actor_format */
 };
 
+/* An actor as recorded. False: it is neither an account nor a person. */
+bool access_owner_parse(struct span actor, struct access_owner *ret_owner);
+bool access_owner_is_same(const struct access_owner *one,
+                          const struct access_owner *other);
+
 const char *access_role_word(enum access_role role); /* "submitter" */
 
 /* The highest role that is given to an account with these groups. The shell

@@ -9,10 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "changes/drop.h"
+#include "core/run_as.h"
 #include "os/dir.h"
 #include "os/lock.h"
 #include "os/sum.h"
 #include "maintenance/backup_parts.h"
+#include "wire/marker.h"
+#include "wire/set_name.h"
 #include "wire/tar.h"
 
 enum { PIECE_BYTES = 256 * 1024, DEPTH = 8 };
@@ -70,6 +74,15 @@ static bool add_content(struct writing *writing, int fd, off_t size,
     return ok;
 }
 
+static void list_file(struct writing *writing, const char *path,
+                      const char *sum, uint64_t bytes) {
+    text_addf(&writing->manifest, "%s %" PRIu64 " ", sum, bytes);
+    text_addescaped(&writing->manifest, span_of(path));
+    text_addc(&writing->manifest, '\n');
+    writing->report->files++;
+    writing->report->bytes += bytes;
+}
+
 static bool add_fd(struct writing *writing, const char *path, int fd,
                    struct err *err) {
     char sum[SUM_TEXT_BYTES];
@@ -80,12 +93,17 @@ static bool add_fd(struct writing *writing, const char *path, int fd,
         return false;
     if (!add_content(writing, fd, st.st_size, sum, err))
         return err_wrap(err, "file '%s'", path);
-    text_addf(&writing->manifest, "%s %" PRIu64 " ", sum, (uint64_t)st.st_size);
-    text_addescaped(&writing->manifest, span_of(path));
-    text_addc(&writing->manifest, '\n');
-    writing->report->files++;
-    writing->report->bytes += (uint64_t)st.st_size;
+    list_file(writing, path, sum, (uint64_t)st.st_size);
     return true;
+}
+
+static bool add_bytes(struct writing *writing, const char *path,
+                      struct span bytes, struct err *err) {
+    struct stat st = {.st_mode = 0600, .st_size = (off_t)bytes.len};
+    return begin_entry(writing, path, &st, err) &&
+           (tar.write_data(writing->tar, bytes.p, bytes.len) ==
+                (la_ssize_t)bytes.len ||
+            tar_failed(writing, err));
 }
 
 /* A file that has disappeared was moved on, to a directory that is read later.
@@ -131,6 +149,58 @@ static bool add_dir(struct writing *writing, enum base_dir dir,
                     err);
 }
 
+/* Restored, the marker of another account belongs to whoever restores it, so it
+ * then says who submitted the set. Markers that do not count yet are left out.
+ */
+static bool add_marker(struct writing *writing, const char *name,
+                       const struct stat *st, const char *path,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text marker = TEXT_INIT;
+    struct access_owner by = {.uid = st->st_uid};
+    char sum[SUM_TEXT_BYTES];
+    if (!base_has_role(writing->base, st->st_uid, ACCESS_SUBMITTER))
+        return true;
+    marker_format(span_of(name), &by, &marker);
+    sum_bytes(text_span(&marker), sum);
+    if (!add_bytes(writing, path, text_span(&marker), err))
+        return false;
+    list_file(writing, path, sum, marker.len);
+    return true;
+}
+
+static bool add_prequeue(struct writing *writing, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct base *base = writing->base;
+    int dir = base->dirs[BASE_PREQUEUE];
+    struct span *names;
+    size_t count;
+    if (!dir_list(dir, &arena, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = names[i].p;
+        const char *path =
+            arena_printf(&arena, "%s/%s", base_dir_name(BASE_PREQUEUE), name);
+        struct set_name parsed;
+        struct refusal why;
+        struct stat st;
+        bool there;
+        if (!dir_stat(dir, name, &st, &there, err))
+            return false;
+        bool is_set = set_name_parse(names[i], &parsed, &why);
+        if (!there || !S_ISREG(st.st_mode))
+            continue;
+        bool is_others = !run_as_is_own(base->uid, st.st_uid), is_linked;
+        if (!drop_is_linked(writing->base, &st, &is_linked, err))
+            return false;
+        if (is_set && is_linked)
+            continue;
+        if (is_set && is_others ? !add_marker(writing, name, &st, path, err)
+                                : !add_file(writing, dir, name, path, err))
+            return false;
+    }
+    return true;
+}
+
 /* ---- the whole ------------------------------------------------------- */
 
 static bool add_registry(struct writing *writing, const char *copy,
@@ -163,12 +233,7 @@ static bool add_config(struct writing *writing, struct err *err) {
 }
 
 static bool add_manifest(struct writing *writing, struct err *err) {
-    struct stat st = {.st_mode = 0600, .st_size = (off_t)writing->manifest.len};
-    return begin_entry(writing, "MANIFEST", &st, err) &&
-           (tar.write_data(writing->tar, text_string(&writing->manifest),
-                           writing->manifest.len) ==
-                (la_ssize_t)writing->manifest.len ||
-            tar_failed(writing, err));
+    return add_bytes(writing, "MANIFEST", text_span(&writing->manifest), err);
 }
 
 /* Incoming entries come before the registry, so that none is admitted in
@@ -176,7 +241,7 @@ static bool add_manifest(struct writing *writing, struct err *err) {
  * come before archive: they move in that direction. */
 static bool add_all(struct writing *writing, const char *copy,
                     struct err *err) {
-    return add_config(writing, err) && add_dir(writing, BASE_PREQUEUE, err) &&
+    return add_config(writing, err) && add_prequeue(writing, err) &&
            add_registry(writing, copy, err) &&
            add_optional(writing, BASE_BRANCHES, err) &&
            add_dir(writing, BASE_DATA, err) &&

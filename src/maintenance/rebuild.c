@@ -161,20 +161,12 @@ static void follow_event(struct job *job, const struct store_event *event,
 /* A set whose admission is not in its log, or was not by an account, belongs to
  * the owner of the base, as its files do. */
 static void restore_owner(struct rebuild *rebuild, struct job *job) {
-    struct span actor = job->actor;
     uint32_t owner = rebuild->base->uid;
-    uint64_t uid;
-    if (actor.len == 0)
+    struct access_owner by;
+    job->uid = access_owner_parse(job->actor, &by) ? by.uid : owner;
+    if (job->actor.len == 0)
         job->actor = span_of(
             arena_printf(&rebuild->arena, "uid:%lu", (unsigned long)owner));
-    if (access_actor_person_of(actor).len > 0)
-        job->uid = ACCESS_PERSON_UID;
-    else if (span_starts(actor, "uid:") &&
-             span_u64(span_make(actor.p + 4, actor.len - 4), &uid) &&
-             uid < UINT32_MAX)
-        job->uid = (uint32_t)uid;
-    else
-        job->uid = owner;
 }
 
 /* The directory decides the state, because it is always readable. If the log

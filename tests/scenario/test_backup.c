@@ -106,6 +106,35 @@ static void a_backup_never_replaces_a_file(void **state) {
     spool_end(&spool);
 }
 
+/* Restored files belong to whoever restores them. */
+static void a_waiting_set_keeps_its_submitter(void **state) {
+    struct spool spool, other = {0};
+    struct err err = {0};
+    uid_t alice = 4711;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    spool_begin(&spool);
+    static const struct access_grant all = {ACCESS_SUBMITTER, ACCESS_EVERYBODY,
+                                            0, SPAN("*")};
+    spool.base->access.grants = &all;
+    spool.base->access.grant_count = 1;
+    const char *name = spool_put_set(&spool, "C1", "DC", "", "a");
+    assert_int_equal(
+        fchownat(spool.base->dirs[BASE_PREQUEUE], name, alice, alice, 0), 0);
+    struct backup_report report;
+    char *file = path_of("backup");
+    assert_true(backup_write(spool.base, file, &report, &err));
+    other.path = mem_string(path_of("restored"));
+    other.now = spool.now;
+    assert_true(restore(file, other.path, spool.now, &err));
+    spool_open(&other);
+    spool_scan(&other);
+    assert_int_equal(spool_job(&other, "C1").uid, alice);
+    spool_end(&other);
+    spool_end(&spool);
+}
+
 static void restore_refuses_an_existing_base(void **state) {
     struct spool spool;
     struct err err = {0};
@@ -182,6 +211,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backup_is_restored_completely),
         cmocka_unit_test(a_backup_never_replaces_a_file),
+        cmocka_unit_test(a_waiting_set_keeps_its_submitter),
         cmocka_unit_test(restore_refuses_an_existing_base),
         cmocka_unit_test(a_damaged_backup_restores_nothing),
         cmocka_unit_test(a_backup_that_is_cut_anywhere_restores_nothing),

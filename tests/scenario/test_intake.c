@@ -1,5 +1,6 @@
 #include "changes/prequeue.h"
 #include "changes/upload.h"
+#include "wire/marker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -435,8 +436,11 @@ static void an_uploaded_set_belongs_to_the_caller(void **state) {
     spool_tar(&tar, "BF", "", "f");
     assert_true(upload_by(&spool, other, "", "C1", text_span(&tar)).ok);
     spool_restart(&spool); /* the submitter is not forgotten */
-    /* Another user sends it again; the submitter does not change. */
-    assert_true(upload_by(&spool, geteuid(), "", "C1", text_span(&tar)).ok);
+    /* Its caller may send it again, and nobody else. */
+    assert_true(upload_by(&spool, other, "", "C1", text_span(&tar)).ok);
+    struct reply reply = upload(&spool, "", "C1", text_span(&tar));
+    assert_int_equal(reply.kind, ERR_REFUSED);
+    assert_non_null(strstr(reply.text, "duplicate-csid: a marker of uid:"));
     spool_scan(&spool);
     assert_submitter(&spool, "C1", other);
     assert_int_equal(spool_count(&spool, BASE_TMP), 0);
@@ -446,21 +450,98 @@ static void an_uploaded_set_belongs_to_the_caller(void **state) {
     spool_end(&spool);
 }
 
-static void a_note_about_another_set_is_ignored(void **state) {
+static void marker_of(struct spool *spool, const char *name, uid_t uid) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct access_owner by = {.uid = uid};
+    marker_format(span_of(name), &by, &text);
+    spool_write(spool, BASE_PREQUEUE, name, text_span(&text));
+}
+
+static void a_damaged_marker_is_not_one_of_its_owner(void **state) {
+    static const char *const parts[] = {"##submitted\n",
+                                        "##submitted\nformat 1\nname "};
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "C%zu", i);
+        const char *name = spool_put_set(&spool, id, "DC", "", "f");
+        spool_write(&spool, BASE_PREQUEUE, name, span_of(parts[i]));
+        spool_scan(&spool);
+        assert_rejected(&spool, name, "job-file");
+    }
+    /* The marker of another set, as after a rename. */
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct access_owner by = {.uid = 4711};
+    const char *name = spool_put_set(&spool, "C9", "DC", "", "f");
+    marker_format(span_of(spool_name("C8", "DC")), &by, &text);
+    spool_write(&spool, BASE_PREQUEUE, name, text_span(&text));
+    spool_scan(&spool);
+    assert_rejected(&spool, name, "job-file");
+    spool_end(&spool);
+}
+
+static void
+a_set_with_the_note_of_an_earlier_program_is_rejected(void **state) {
     char note[300];
     struct spool spool;
     (void)state;
     spool_begin(&spool);
     const char *name = spool_put_set(&spool, "C1", "DC", "", "f");
     snprintf(note, sizeof(note), "by+%s", name);
-    spool_write(&spool, BASE_TMP, note, SPAN("another\n4711\n"));
+    spool_write(&spool, BASE_TMP, note, SPAN("x"));
+    spool_scan(&spool);
+    assert_rejected(&spool, name, "old-note");
+    spool_end(&spool);
+}
+
+/* Whoever made the second name may not be the owner of the file. A cut leaves
+ * one in tmp/. */
+static void a_marker_with_a_name_elsewhere_is_rejected(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *name = spool_put_set(&spool, "C1", "DC", "", "f");
+    int prequeue = spool.base->dirs[BASE_PREQUEUE];
+    int tmp = spool.base->dirs[BASE_TMP];
+    assert_int_equal(linkat(prequeue, name, tmp, "second", 0), 0);
     spool_scan(&spool);
     assert_submitter(&spool, "C1", geteuid());
     name = spool_put_set(&spool, "C2", "DC", "", "f");
-    snprintf(note, sizeof(note), "by+%s", name);
-    spool_write(&spool, BASE_TMP, note, SPAN("\377\n\n4294967295"));
+    assert_int_equal(linkat(prequeue, name, spool.base->fd, "second", 0), 0);
+    assert_int_equal(linkat(prequeue, name, tmp, "third", 0), 0);
+    spool_scan(&spool);
+    assert_rejected(&spool, name, "linked");
+    spool_end(&spool);
+}
+
+/* Somebody who guesses an id could otherwise make the set theirs. */
+static void a_marker_of_somebody_else_takes_over_no_set(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    uid_t other = geteuid() + 4711;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "DC", "", "f");
+    const char *name = spool_name("C1", "DC");
+    marker_of(&spool, name, other);
+    struct reply reply = upload(&spool, name, "", text_span(&tar));
+    assert_int_equal(reply.kind, ERR_REFUSED);
+    assert_non_null(strstr(reply.text, "duplicate-csid: a marker of uid:"));
+    assert_int_equal(spool_count(&spool, BASE_DATA), 0);
+    /* Another name, with the class of another set. */
+    marker_of(&spool, spool_name("C2", "EM"), other);
+    assert_true(upload(&spool, "", "C2", text_span(&tar)).ok);
     spool_scan(&spool);
     assert_submitter(&spool, "C2", geteuid());
+    /* With data it is a set: the same id is taken. */
+    name = spool_put_set(&spool, "C3", "DC", "", "f");
+    marker_of(&spool, name, other);
+    reply = upload(&spool, "", "C3", text_span(&tar));
+    assert_int_equal(reply.kind, ERR_REFUSED);
+    spool_scan(&spool);
+    assert_submitter(&spool, "C3", other);
     spool_end(&spool);
 }
 
@@ -641,7 +722,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_uploaded_set_is_durable_and_admitted),
         cmocka_unit_test(an_uploaded_set_is_checked_once_unless_it_changes),
         cmocka_unit_test(an_uploaded_set_belongs_to_the_caller),
-        cmocka_unit_test(a_note_about_another_set_is_ignored),
+        cmocka_unit_test(a_damaged_marker_is_not_one_of_its_owner),
+        cmocka_unit_test(a_set_with_the_note_of_an_earlier_program_is_rejected),
+        cmocka_unit_test(a_marker_with_a_name_elsewhere_is_rejected),
+        cmocka_unit_test(a_marker_of_somebody_else_takes_over_no_set),
         cmocka_unit_test(a_missing_id_is_derived_from_the_content),
         cmocka_unit_test(a_bad_uploaded_set_is_rejected_and_leaves_nothing),
         cmocka_unit_test(an_invalid_id_is_refused_before_the_upload),

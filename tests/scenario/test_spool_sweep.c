@@ -172,6 +172,9 @@ static void lose_names(void) {
         name_undo(op);
         op->inode = 0;
     }
+    /* No file has a name in stash/ after a power failure. */
+    for (unsigned i = 0; i < name_op_count; i++)
+        (void)unlinkat(stash, stash_name(&name_ops[i]), 0);
     /* Linking has changed the times of the restored files, unlike a power
      * failure; files created after them must not be older. */
     for (unsigned i = 0; i < name_op_count; i++)
