@@ -3,6 +3,7 @@
  * before that time and ended after it. */
 #include "changes/drop_job.h"
 
+#include "core/run_as.h"
 #include "os/account.h"
 #include "store/store.h"
 #include "wire/submission.h"
@@ -15,6 +16,7 @@ enum {
 struct search {
     const struct base *base;
     uid_t uid;
+    bool sets_only;
     struct wall changed;
     struct arena *arena;
     struct span id; /* of the job that was found */
@@ -27,6 +29,58 @@ static bool is_account(struct span user, uid_t uid) {
     struct account account;
     return user.len > 0 && account_find(user, &arena, &account, NULL) &&
            account.uid == uid;
+}
+
+static bool overlaps(const struct search *search,
+                     const struct store_attempt *attempt) {
+    return wall_ms_since(attempt->assigned, search->changed) <= TICK_MS &&
+           (attempt->ended.ns == 0 || attempt->ended.ns >= search->changed.ns);
+}
+
+/* A set of this account on the target that was there when the attempt began, or
+ * later. */
+static bool find_set(const struct search *search, struct span target,
+                     struct wall assigned, unsigned states, bool *ret_found,
+                     struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    bool all = states == STATES_LIVE;
+    struct store_list list = {
+        .states = states, .newest_first = !all, .limit = all ? 0 : PAGE};
+    struct job *jobs;
+    size_t count;
+    if (*ret_found)
+        return true;
+    if (!store_jobs(search->base->store, &list, &arena, &jobs, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_found; i++)
+        *ret_found = job_has(&jobs[i], JOB_LANDS) &&
+                     jobs[i].uid == search->uid &&
+                     span_equal(jobs[i].target, target) &&
+                     (all || jobs[i].since.ns >= assigned.ns);
+    return true;
+}
+
+/* In a group and on a merge train, a set of the owner is checked under the
+ * account of another set, which was there at that time. */
+static bool may_share(const struct search *search, const struct job *job,
+                      const struct store_attempt *attempts, size_t count,
+                      bool *ret_may, struct err *err) {
+    const struct base *base = search->base;
+    const struct config_target *target =
+        config_target(&base->config, job->target);
+    *ret_may = false;
+    if (!job_has(job, JOB_LANDS) || !run_as_is_own(base->uid, job->uid) ||
+        target == NULL || target->check_count + target->command.count == 0 ||
+        base_run_as_others(base, target) != RUN_AS_SUBMITTER)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (overlaps(search, &attempts[i]) &&
+            (!find_set(search, job->target, attempts[i].assigned, STATES_LIVE,
+                       ret_may, err) ||
+             !find_set(search, job->target, attempts[i].assigned, STATES_FINAL,
+                       ret_may, err)))
+            return false;
+    return true;
 }
 
 /* The configuration may have changed since the job started, so each account
@@ -48,22 +102,21 @@ static bool may_run_as(const struct search *search, const struct job *job) {
             (job_has(job, JOB_ROLLS_BACK) && target->command.count > 0));
 }
 
-static bool overlaps(const struct search *search,
-                     const struct store_attempt *attempt) {
-    return wall_ms_since(attempt->assigned, search->changed) <= TICK_MS &&
-           (attempt->ended.ns == 0 || attempt->ended.ns >= search->changed.ns);
-}
-
 static bool look_at(struct search *search, const struct job *job,
                     struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_attempt *attempts;
     size_t count = 0;
-    if (!may_run_as(search, job))
+    bool may = may_run_as(search, job);
+    if ((search->sets_only && !job_has(job, JOB_LANDS)) ||
+        (!may && !run_as_is_own(search->base->uid, job->uid)))
         return true;
     if (!store_attempts(search->base->store, job->num, &arena, &attempts,
-                        &count, err))
+                        &count, err) ||
+        (!may && !may_share(search, job, attempts, count, &may, err)))
         return false;
+    if (!may)
+        return true;
     for (size_t i = 0; i < count && search->id.len == 0; i++)
         if (overlaps(search, &attempts[i]))
             search->id = arena_span(search->arena, job->id);
@@ -123,10 +176,12 @@ static bool look_at_events(struct search *search, struct err *err) {
 
 /* Running jobs first: one that ends meanwhile is then found by its event. */
 bool drop_job_find(const struct base *base, const struct stat *file,
-                   struct arena *arena, struct span *ret_id, struct err *err) {
+                   bool sets_only, struct arena *arena, struct span *ret_id,
+                   struct err *err) {
     struct search search = {
         .base = base,
         .uid = file->st_uid,
+        .sets_only = sets_only,
         .changed = {file->st_ctim.tv_sec * NS_PER_S + file->st_ctim.tv_nsec},
         .arena = arena};
     bool ok = look_at_running(&search, err) && look_at_events(&search, err);

@@ -8,8 +8,11 @@
 #include "base/base.h"
 
 /* Finds a job that was running under the account of the file when the file was
- * last changed or renamed. *ret_id: its id, or empty if there is none. */
+ * last changed or renamed, or that may have run under it. `sets_only`: only
+ * change sets count, whose checks run the code of others. *ret_id: its id, or
+ * empty if there is none. */
 bool drop_job_find(const struct base *base, const struct stat *file,
-                   struct arena *arena, struct span *ret_id, struct err *err);
+                   bool sets_only, struct arena *arena, struct span *ret_id,
+                   struct err *err);
 
 #endif

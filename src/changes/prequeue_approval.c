@@ -108,7 +108,8 @@ static bool check_owner(struct prequeue *prequeue, struct prequeue_entry *entry,
             "either (by uid:N); root and the owner of the base use `pointsman "
             "approve`",
             err);
-    if (!drop_job_find(prequeue->base, &entry->st, &entry->arena, &job, err))
+    if (!drop_job_find(prequeue->base, &entry->st, false, &entry->arena, &job,
+                       err))
         return false;
     if (job.len > 0)
         return prequeue_entry_reject(

@@ -13,6 +13,7 @@
 #include "landing/branch_tip.h"
 #include "changes/checker.h"
 #include "changes/drop.h"
+#include "changes/drop_job.h"
 #include "changes/placement.h"
 #include "wire/job_file.h"
 #include "wire/marker.h"
@@ -239,6 +240,28 @@ static bool has_old_note(const struct base *base, const char *name) {
            (there && run_as_is_own(base->uid, st.st_uid));
 }
 
+/* What the check of a set puts here is not the word of its submitter: checks
+ * run what others have landed. */
+static bool check_writer(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, bool *ret_good,
+                         struct err *err) {
+    struct span job;
+    if (!drop_job_find(prequeue->base, &entry->st, true, &entry->arena, &job,
+                       err))
+        return false;
+    *ret_good = job.len == 0;
+    return *ret_good ||
+           prequeue_entry_reject(
+               prequeue, entry, "from-job",
+               arena_printf(&entry->arena,
+                            "change set '%.*s' was being checked, perhaps "
+                            "under the account of its owner, when it was put "
+                            "here, and what it runs may have written it; use "
+                            "`pointsman change submit`",
+                            (int)job.len, job.p),
+               err);
+}
+
 /* Callers of the server were checked by it. A second name of the marker may
  * have been made by somebody else than its owner, whoever that is. */
 static bool is_permitted(struct prequeue *prequeue,
@@ -265,8 +288,10 @@ static bool is_permitted(struct prequeue *prequeue,
             prequeue, entry, "old-note",
             "it was submitted to an earlier program: submit it again", err);
     *ret_good = is_own || base_has_role(base, uid, ACCESS_SUBMITTER);
-    if (*ret_good)
+    if (is_own)
         return true;
+    if (*ret_good)
+        return check_writer(prequeue, entry, ret_good, err);
     snprintf(why, sizeof(why),
              "uid %lu does not have the role submitter ([access])",
              (unsigned long)uid);

@@ -387,8 +387,19 @@ scenario 'checks never run as the owner for a set of somebody else' refused_sets
 root_sets() {
     gate root
     access 'submitter = alice, bob, @dev'
-    sed -i '/^git = /a check.unit = sh -c "id -un; touch made"' base/pointsman.conf
+    sed -i '/^git = /a check.unit = sh -c "id -un; touch made; test ! -e drop.sh || sh drop.sh"' \
+        base/pointsman.conf
     serve_as root
+    # What the check of a set of alice puts here was not submitted by her.
+    make_set E1 DC E1 content
+    chmod 644 "$made"
+    make_set S0 DC drop.sh \
+        "PATH=$PATH pointsman --base $here/base change put $made; exit 1"
+    chmod 644 "$made"
+    as alice pointsman change submit "$made"
+    within sh -c 'until ls base/reject/E1_*.why >/dev/null 2>&1; do :; done'
+    says "from-job: change set 'S0' was being checked" base/reject/E1_*.why
+    ends 1 pointsman wait S0
     submitted alice S1
     pointsman wait S1
     ran_as S1 alice

@@ -117,6 +117,7 @@ static void a_waiting_set_keeps_its_submitter(void **state) {
     spool_begin(&spool);
     static const struct access_grant all = {ACCESS_SUBMITTER, ACCESS_EVERYBODY,
                                             0, SPAN("*")};
+    struct access_rules rules = spool.base->access;
     spool.base->access.grants = &all;
     spool.base->access.grant_count = 1;
     const char *name = spool_put_set(&spool, "C1", "DC", "", "a");
@@ -125,6 +126,7 @@ static void a_waiting_set_keeps_its_submitter(void **state) {
     struct backup_report report;
     char *file = path_of("backup");
     assert_true(backup_write(spool.base, file, &report, &err));
+    spool.base->access = rules;
     other.path = mem_string(path_of("restored"));
     other.now = spool.now;
     assert_true(restore(file, other.path, spool.now, &err));
