@@ -22,7 +22,8 @@ void train_free(struct train *train) {
         return;
     for (size_t i = 0; i < train->count; i++)
         train_unit_free(train->units[i]);
-    free(train->units);
+    free(train->slots);
+    map_clear(&train->by_set);
     free(train->attempts);
     free(train->merge.steps);
     free(train->move.nums);
@@ -171,11 +172,14 @@ bool train_again(struct train *train, uint64_t num) {
 
 size_t train_scan(struct train *train, struct wall now, struct arena *arena,
                   struct train_effect **ret_effects) {
-    /* One for each unit and each run, one for the merge, two for landings. */
-    size_t most = train->count + train->attempt_count + 3, count = 0;
-    struct train_effect *effects = arena_alloc(arena, most * sizeof(*effects));
+    struct train_effect *effects;
+    size_t most, count = 0;
 
     train_candidate_refresh(train);
+    /* One for each unit that fails or leaves and each run, one for the merge,
+     * two for landings. */
+    most = train->reach + train->dooms + train->attempt_count + 3;
+    effects = arena_alloc(arena, most * sizeof(*effects));
     count += train_land_judge(train, effects + count);
     count += train_land_propose_stop(train, effects + count);
     count += train_land_propose(train, arena, effects + count);

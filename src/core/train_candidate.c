@@ -84,16 +84,21 @@ static void note_change(struct train *train, struct train_unit *unit,
     }
 }
 
-/* Walks from the tip to the end. `base`: the tree of the nearest unit ahead
- * that is not failing; NULL: it is not merged yet. */
+/* Walks from the tip to the last unit that has a candidate or a run. `base`:
+ * the tree of the nearest unit ahead that is not failing; NULL: it is not
+ * merged yet. */
 void train_candidate_refresh(struct train *train) {
     const struct train_tree *base = train->tip.known ? &train->tip.tree : NULL;
     bool alone = train->tip.proof == TRAIN_TIP_BROKEN;
-    size_t window = train_candidate_window(train);
+    size_t window = train_candidate_window(train), limit;
 
     if (!train->dirty)
         return;
-    for (size_t i = 0; i < train->count; i++) {
+    if (window > train->count)
+        window = train->count;
+    limit = train->reach > window ? train->reach : window;
+    train->reach = window;
+    for (size_t i = 0; i < limit; i++) {
         struct train_unit *unit = train->units[i];
         const struct train_attempt *attempt = train_run_find(train, unit->num);
         enum train_state state;
@@ -113,6 +118,8 @@ void train_candidate_refresh(struct train *train) {
             state = state_of_tree(train, unit);
         note_change(train, unit, state);
         unit->state = state;
+        if (attempt != NULL && i >= window)
+            train->reach = i + 1;
         unit->stale = attempt != NULL && !attempt->departed &&
                       state != TRAIN_RUNNING && state != TRAIN_MERGING;
         if (alone)
@@ -146,7 +153,7 @@ static const struct train_tree *base_ahead(const struct train *train,
 static size_t count_merging(const struct train *train, size_t *ret_first) {
     size_t count = 0;
 
-    for (size_t i = train->count; i-- > 0;)
+    for (size_t i = train->reach; i-- > 0;)
         if (train->units[i]->state == TRAIN_MERGING) {
             *ret_first = i;
             count++;
@@ -168,7 +175,7 @@ bool train_candidate_propose(struct train *train, struct arena *arena,
     merge->base = *base_ahead(train, first);
     merge->steps = mem_grow(merge->steps, count, sizeof(*merge->steps));
     merge->count = merge->done = 0;
-    for (size_t i = first; i < train->count; i++)
+    for (size_t i = first; i < train->reach; i++)
         if (train->units[i]->state == TRAIN_MERGING)
             merge->steps[merge->count++] = (struct train_step){
                 train->units[i]->num, train->tip.proof == TRAIN_TIP_BROKEN};
@@ -237,5 +244,5 @@ void train_merge_ended(struct train *train, enum train_merge_end end) {
         return;
     unit = train_unit_find(train, merge->steps[merge->done].num);
     if (unit != NULL && unit->doom == DOOM_NONE)
-        unit->doom = DOOM_TEMPORARY;
+        train_unit_doom(train, unit, DOOM_TEMPORARY, 0);
 }

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "lib/map.h"
 #include "core/train.h"
 
 enum {
@@ -65,9 +66,11 @@ struct train_unit {
     enum job_class job_class;
     uint64_t *sets;
     size_t set_count;
-    char *id; /* of its last set */
+    char *id;            /* of its last set */
     struct train_follow *follows;
     size_t follow_count;
+    uint64_t *followers; /* units that follow it, in no order */
+    size_t follower_count, follower_cap;
     /* Its candidate: what merging it onto `base` gave. */
     enum train_candidate_kind kind;
     uint64_t generation;
@@ -82,6 +85,7 @@ struct train_unit {
     enum train_doom doom;
     uint64_t doom_about;
     bool proposed; /* to fail or leave; not answered yet */
+    bool marked;   /* within train_rank() */
     /* Found by the last refresh. */
     enum train_state state;
     bool stale;
@@ -134,8 +138,14 @@ struct train {
     struct train_config config;
     unsigned closed;
     struct train_branch tip;
+    struct train_unit **slots; /* `units` begins somewhere inside: those that
+                                  leave at the front move nothing */
     struct train_unit **units;
     size_t count, cap;
+    struct map by_set; /* units by the number of each of their sets */
+    size_t reach;      /* units behind have no candidate, run or outcome that
+                          counts: TRAIN_BEYOND and not stale */
+    size_t dooms;      /* units with a doom */
     struct train_attempt *attempts;
     size_t attempt_count, attempt_cap;
     uint64_t serial;
@@ -171,8 +181,11 @@ struct span train_tree_span(const struct train_tree *tree);
 struct train_unit *train_unit_new(const struct train_entry *entry);
 void train_unit_free(struct train_unit *unit);
 struct train_unit *train_unit_find(const struct train *train, uint64_t num);
+void train_unit_doom(struct train *train, struct train_unit *unit,
+                     enum train_doom doom, uint64_t about);
 /* The unit that contains the set. */
 struct train_unit *train_unit_of_set(const struct train *train, uint64_t num);
+/* Its index; quick near both ends of the train. */
 size_t train_unit_at(const struct train *train, const struct train_unit *unit);
 bool train_unit_follows(const struct train_unit *unit,
                         const struct train_unit *other, bool *ret_dependency);
@@ -244,6 +257,8 @@ size_t train_run_live(const struct train *train); /* not being stopped */
 bool train_run_is_wanted(const struct train *train,
                          const struct train_unit *unit);
 unsigned train_run_worth(const struct train *train, size_t at);
+/* The first position whose run is worth less than `least`. */
+size_t train_run_first_below(const struct train *train, unsigned least);
 
 /* ---- train_spare.c ------------------------------------------------------ */
 

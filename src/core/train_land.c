@@ -18,7 +18,7 @@ void train_land_learn(struct train *train, bool passed) {
 static size_t prefix_broken(struct train *train) {
     struct train_unit *first = NULL;
 
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->reach; i++) {
         struct train_unit *unit = train->units[i];
 
         if (unit->state == TRAIN_PASSED && !unit->leaving &&
@@ -142,12 +142,12 @@ static void not_landed(struct train *train, struct train_unit *unit,
     }
     if (end == TRAIN_LANDING_TEMPORARY && train->move.count == 1 &&
         unit->doom == DOOM_NONE)
-        unit->doom = DOOM_TEMPORARY;
+        train_unit_doom(train, unit, DOOM_TEMPORARY, 0);
     if (end != TRAIN_LANDING_LOST && end != TRAIN_LANDING_CHANGED)
         return;
     if (++unit->lost < LANDINGS_LOST_MAX || unit->doom != DOOM_NONE)
         return;
-    unit->doom = DOOM_TEMPORARY;
+    train_unit_doom(train, unit, DOOM_TEMPORARY, 0);
     train_note_add(train, TRAIN_NOTE_OUTPACED, unit->num, 0, NULL);
 }
 
@@ -219,14 +219,15 @@ static bool tip_is_good(const struct train *train) {
 
 size_t train_land_judge(struct train *train, struct train_effect *effects) {
     bool first = true; /* all units ahead fail for good */
-    size_t count = 0;
+    size_t count = 0, dooms = train->dooms;
 
     train->tip.needed = false;
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->count && (first || dooms > 0); i++) {
         struct train_unit *unit = train->units[i];
 
         if (unit->doom != DOOM_NONE) {
             first = false;
+            dooms--;
             if (unit->landing || unit->proposed)
                 continue;
             unit->proposed = true;

@@ -90,7 +90,7 @@ bool train_next_question(struct train *train, struct train_question *ret) {
         *ret = (struct train_question){0, train_tree_span(&train->tip.tree)};
         return true;
     }
-    for (size_t i = train->ask_from; i < train->count; i++) {
+    for (size_t i = train->ask_from; i < train->reach; i++) {
         train->ask_from = i + 1;
         if (unit_asks(train->units[i])) {
             *ret = (struct train_question){
@@ -167,12 +167,23 @@ unsigned train_run_worth(const struct train *train, size_t at) {
     return (unsigned)worth;
 }
 
+size_t train_run_first_below(const struct train *train, unsigned least) {
+    uint64_t worth = PPM;
+    size_t at = 0;
+
+    while (at < train->reach && worth >= least) {
+        worth = worth * train->q_ppm / PPM;
+        at++;
+    }
+    return at;
+}
+
 /* In train order; on a broken branch the most urgent ones first. */
 static struct train_unit *next_wanted(const struct train *train,
                                       size_t *ret_at) {
     struct train_unit *found = NULL;
 
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->reach; i++) {
         struct train_unit *unit = train->units[i];
 
         if (!train_run_is_wanted(train, unit) ||
@@ -312,7 +323,7 @@ static void unit_ended(struct train *train, struct train_unit *unit,
         break;
     case TRAIN_RUN_TEMPORARY:
         if (unit->doom == DOOM_NONE)
-            unit->doom = DOOM_TEMPORARY;
+            train_unit_doom(train, unit, DOOM_TEMPORARY, 0);
         break;
     case TRAIN_RUN_STOPPED:
         break;

@@ -38,7 +38,7 @@ static struct train_attempt *stale_youngest(const struct train *train) {
  * class. */
 static struct train_attempt *last_run(const struct train *train, size_t from,
                                       int less_urgent_than) {
-    for (size_t i = train->count; i-- > from;) {
+    for (size_t i = train->reach; i-- > from;) {
         struct train_attempt *attempt =
             train_run_find(train, train->units[i]->num);
 
@@ -56,7 +56,7 @@ static void stop_own(struct train *train, struct wall now) {
     if (tip != NULL && !tip->stopping && is_stale(train, tip) &&
         train_tip_is_wanted(train, now))
         stop(train, tip);
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->reach; i++) {
         struct train_attempt *attempt;
 
         if (!train_run_is_wanted(train, train->units[i]))
@@ -87,7 +87,7 @@ static void stop_for_lanes(struct train *train, struct wall now) {
 
     wanted +=
         train_tip_is_wanted(train, now) && train_run_find(train, 0) == NULL;
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->reach; i++) {
         const struct train_unit *unit = train->units[i];
 
         if (!train_run_is_wanted(train, unit) || wanted++ < room)
@@ -130,7 +130,7 @@ size_t train_spare_propose(struct train *train, struct train_effect *effects) {
 static int interrupting_class(const struct train *train) {
     int found = JOB_CLASSES;
 
-    for (size_t i = 0; i < train->count; i++) {
+    for (size_t i = 0; i < train->reach; i++) {
         const struct train_unit *unit = train->units[i];
 
         if (train_run_is_wanted(train, unit) &&
@@ -139,15 +139,6 @@ static int interrupting_class(const struct train *train) {
             found = (int)unit->job_class;
     }
     return found;
-}
-
-/* The first position whose run is worth too little to be kept. */
-static size_t first_poor(const struct train *train) {
-    size_t at = 1;
-
-    while (at < train->count && train_run_worth(train, at) >= TRAIN_WORTH_KEPT)
-        at++;
-    return at;
 }
 
 bool train_spare(struct train *train, enum train_claim claim,
@@ -161,7 +152,8 @@ bool train_spare(struct train *train, enum train_claim claim,
     if (attempt == NULL && claim == TRAIN_CLAIM_INTERRUPT)
         attempt = last_run(train, 0, interrupting_class(train));
     if (attempt == NULL && claim == TRAIN_CLAIM_OTHER)
-        attempt = last_run(train, first_poor(train), -1);
+        attempt =
+            last_run(train, train_run_first_below(train, TRAIN_WORTH_KEPT), -1);
     if (attempt == NULL)
         return false;
     stop(train, attempt);

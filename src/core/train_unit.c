@@ -40,32 +40,38 @@ void train_unit_free(struct train_unit *unit) {
     free(unit->outcomes);
     free(unit->sets);
     free(unit->follows);
+    free(unit->followers);
     free(unit->id);
     free(unit->detail);
     free(unit);
 }
 
 struct train_unit *train_unit_find(const struct train *train, uint64_t num) {
-    for (size_t i = 0; i < train->count; i++)
-        if (train->units[i]->num == num)
-            return train->units[i];
-    return NULL;
+    struct train_unit *unit = train_unit_of_set(train, num);
+
+    return unit != NULL && unit->num == num ? unit : NULL;
 }
 
 struct train_unit *train_unit_of_set(const struct train *train, uint64_t num) {
-    for (size_t i = 0; i < train->count; i++)
-        for (size_t k = 0; k < train->units[i]->set_count; k++)
-            if (train->units[i]->sets[k] == num)
-                return train->units[i];
-    return NULL;
+    return map_get(&train->by_set, map_num_key(&num));
 }
 
 size_t train_unit_at(const struct train *train, const struct train_unit *unit) {
     size_t i = 0;
 
-    while (train->units[i] != unit)
+    while (train->units[i] != unit) {
+        if (train->units[train->count - 1 - i] == unit)
+            return train->count - 1 - i;
         i++;
+    }
     return i;
+}
+
+void train_unit_doom(struct train *train, struct train_unit *unit,
+                     enum train_doom doom, uint64_t about) {
+    train->dooms += unit->doom == DOOM_NONE;
+    unit->doom = doom;
+    unit->doom_about = about;
 }
 
 bool train_unit_follows(const struct train_unit *unit,
@@ -171,11 +177,8 @@ void train_unit_forget_outcomes(struct train_unit *unit) {
 void train_note_add(struct train *train, enum train_note_kind kind,
                     uint64_t num, uint64_t about,
                     const struct train_tree *tree) {
+    const struct train_unit *unit = train_unit_find(train, num);
     struct train_note_kept *kept;
-    size_t at = 0;
-
-    while (at < train->count && train->units[at]->num != num)
-        at++;
 
     if (train->note_count == train->note_cap) {
         train->note_cap = train->note_cap > 0 ? 2 * train->note_cap : 64;
@@ -183,11 +186,11 @@ void train_note_add(struct train *train, enum train_note_kind kind,
             mem_grow(train->notes, train->note_cap, sizeof(*train->notes));
     }
     kept = &train->notes[train->note_count++];
-    kept->note =
-        (struct train_note){.kind = kind,
-                            .num = num,
-                            .about = about,
-                            .position = at < train->count ? at + 1 : 0};
+    kept->note = (struct train_note){
+        .kind = kind,
+        .num = num,
+        .about = about,
+        .position = unit != NULL ? train_unit_at(train, unit) + 1 : 0};
     kept->tree = tree != NULL ? *tree : (struct train_tree){0};
 }
 

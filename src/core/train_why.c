@@ -39,12 +39,13 @@ static bool counts_for_others(const struct train_unit *unit) {
 
 static void place_on_top(const struct train *train, size_t at,
                          struct arena *arena, struct train_place *ret) {
-    uint64_t *nums = arena_alloc(arena, (at + 1) * sizeof(*nums));
+    size_t most = at < train->reach ? at : train->reach;
+    uint64_t *nums = arena_alloc(arena, (most + 1) * sizeof(*nums));
 
     ret->on_top_of = nums;
     if (train->tip.proof == TRAIN_TIP_BROKEN)
         return;
-    for (size_t i = 0; i < at; i++)
+    for (size_t i = 0; i < most; i++)
         if (counts_for_others(train->units[i]))
             nums[ret->on_top_count++] = train->units[i]->num;
 }

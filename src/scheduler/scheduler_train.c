@@ -83,8 +83,8 @@ struct joining {
 };
 
 struct joins {
-    struct joining *items;
-    size_t count, depth;
+    struct map by_num; /* of struct joining */
+    size_t depth;
 };
 
 static int compare_joining(const void *a, const void *b) {
@@ -126,12 +126,14 @@ static bool read_ids(struct scheduler *scheduler, struct arena *arena,
 /* Sets that may not start any more (daemon --jobs) do not join. */
 static bool has_room(const struct scheduler *scheduler) {
     uint64_t limit = scheduler->options.job_limit, count = scheduler->started;
+    if (limit == 0)
+        return true;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
         struct target_train *target = LIST_OF(link, struct target_train, link);
         LIST_EACH (&target->units, at)
             count += !LIST_OF(at, struct target_unit, link)->executing;
     }
-    return limit == 0 || count < limit;
+    return count < limit;
 }
 
 static void join(struct scheduler *scheduler, struct target_train *target,
@@ -145,10 +147,9 @@ static bool join_followed(struct scheduler *scheduler,
     bool all = true;
     for (size_t i = 0; i < count; i++) {
         uint64_t num = follows[i].num;
-        for (size_t k = 0; k < joins->count && !train_has(target->train, num);
-             k++)
-            if (joins->items[k].job.num == num)
-                join(scheduler, target, joins, &joins->items[k]);
+        struct joining *followed = map_get(&joins->by_num, map_num_key(&num));
+        if (followed != NULL && !train_has(target->train, num))
+            join(scheduler, target, joins, followed);
         all = all && train_has(target->train, num);
     }
     return all;
@@ -251,11 +252,14 @@ static void join_all(struct scheduler *scheduler, struct target_train *target) {
         !has_room(scheduler))
         return;
     size_t count = read_waiting(scheduler, target, &arena, &joining);
-    struct joins joins = {joining, count, 0};
+    struct joins joins = {MAP_INIT, 0};
     if (count > 1)
         qsort(joining, count, sizeof(*joining), compare_joining);
     for (size_t i = 0; i < count; i++)
+        map_put(&joins.by_num, map_num_key(&joining[i].job.num), &joining[i]);
+    for (size_t i = 0; i < count; i++)
         join(scheduler, target, &joins, &joining[i]);
+    map_clear(&joins.by_num);
     free(joining);
 }
 
@@ -368,9 +372,7 @@ void scheduler_train_leave_committed(struct scheduler *scheduler,
         train_leave(target->train, unit->num, unit->departs);
     scheduler_train_follow_ride(scheduler, unit, false);
     size_t count = unit->set_count;
-    uint64_t *sets = unit->sets;
-    unit->sets = NULL;
-    target_unit_free(unit);
+    uint64_t *sets = target_unit_free_but_sets(unit);
     for (size_t i = 0; i < count; i++) {
         struct tracked_job *tracked = scheduler_job_get(scheduler, sets[i]);
         if (tracked != NULL)
@@ -385,9 +387,7 @@ void scheduler_train_leave_committed(struct scheduler *scheduler,
 static void pending_unit_forget(struct scheduler *scheduler,
                                 struct target_unit *unit) {
     size_t count = unit->set_count;
-    uint64_t *sets = unit->sets;
-    unit->sets = NULL;
-    target_unit_free(unit);
+    uint64_t *sets = target_unit_free_but_sets(unit);
     for (size_t i = 0; i < count; i++)
         scheduler_offer_num(scheduler, sets[i]);
     free(sets);
@@ -395,11 +395,10 @@ static void pending_unit_forget(struct scheduler *scheduler,
 
 static void plan_departures(struct scheduler *scheduler,
                             struct target_train *target) {
-    struct list *head = &target->units, *next;
-    for (struct list *link = head->next; link != head; link = next) {
-        struct target_unit *unit = LIST_OF(link, struct target_unit, link);
-        next = link->next;
-        if (!unit->leaves || unit->landing || unit->moves ||
+    LIST_EACH (&target->leaving, link) {
+        struct target_unit *unit =
+            LIST_OF(link, struct target_unit, leave_link);
+        if (unit->landing || unit->moves ||
             !scheduler_train_is_quiet(scheduler, target, unit))
             continue;
         if (unit->executing || unit->verdict.to != STATE_PENDING)
@@ -611,13 +610,6 @@ static void look_at_tip(struct scheduler *scheduler,
     train_tip(target->train, span_of(commit), (struct span){0});
 }
 
-static bool is_empty(const struct target_train *target) {
-    LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, link)
-        if (!LIST_OF(link, struct target_unit, link)->leaves)
-            return false;
-    return true;
-}
-
 /* Its sets wait, and that is shown like any other outage. */
 static void note_missing(struct scheduler *scheduler,
                          struct target_train *target) {
@@ -644,7 +636,7 @@ static void plan_target(struct scheduler *scheduler,
         join_all(scheduler, target);
     if (list_empty(&target->units))
         return;
-    if (!is_empty(target)) {
+    if (!target_train_is_empty(target)) {
         note_missing(scheduler, target);
         look_at_tip(scheduler, target);
     }
@@ -654,7 +646,7 @@ static void plan_target(struct scheduler *scheduler,
         train_close(target->train, closed);
     target->closed = closed;
     scheduler_train_leave_outage(scheduler, target);
-    if (target->tip_wanted && !is_empty(target))
+    if (target->tip_wanted && !target_train_is_empty(target))
         scheduler_train_read_tip(scheduler, target);
     target->merge_wait = false;
     do {
@@ -713,11 +705,9 @@ bool scheduler_train_is_busy(const struct scheduler *scheduler) {
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->trains, link) {
         const struct target_train *target =
             LIST_OF(link, struct target_train, link);
-        if (target->merge_handle != 0 || target->environment.handle != 0)
+        if (target->merge_handle != 0 || target->environment.handle != 0 ||
+            !list_empty(&target->leaving))
             return true;
-        LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, at)
-            if (LIST_OF(at, struct target_unit, link)->leaves)
-                return true;
     }
     return false;
 }

@@ -242,7 +242,7 @@ static void unit_leaves(struct scheduler *scheduler,
                         const struct retry_verdict *verdict) {
     if (unit->leaves)
         return;
-    unit->leaves = true;
+    target_unit_leave(unit);
     unit->verdict = *verdict;
     scheduler_train_follow_ride(scheduler, unit, false);
     train_leave(target->train, unit->num,

@@ -29,7 +29,7 @@ void scheduler_train_leave_unit(struct scheduler *scheduler,
     if (unit->leaves)
         return;
     scheduler->idle = false;
-    unit->leaves = true;
+    target_unit_leave(unit);
     unit->is_proposal = unit->told = false;
     unit->verdict = retry_verdict_make(STATE_PENDING, reason, detail);
     scheduler_train_follow_ride(scheduler, unit, false);

@@ -26,6 +26,7 @@ static struct target_train *train_new_for(struct scheduler *scheduler,
     target->name = arena_span(&target->names, of->name);
     target->train = train_new(of->name, &of->train);
     list_init(&target->units);
+    list_init(&target->leaving);
     list_init(&target->waiting);
     list_push(&scheduler->trains, &target->link);
     return target;
@@ -91,6 +92,8 @@ static void train_clear(struct target_train *target) {
         target_waiting_forget(
             target,
             LIST_OF(target->waiting.next, struct target_waiting, link)->num);
+    map_clear(&target->by_set);
+    map_clear(&target->waiting_by_num);
     train_free(target->train);
     text_clear(&target->merge_said);
     text_clear(&target->environment.said);
@@ -111,23 +114,13 @@ void target_trains_clear(struct scheduler *scheduler) {
 
 struct target_unit *target_unit_find(const struct target_train *target,
                                      uint64_t num) {
-    LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, link) {
-        struct target_unit *unit = LIST_OF(link, struct target_unit, link);
-        if (unit->num == num)
-            return unit;
-    }
-    return NULL;
+    struct target_unit *unit = target_unit_of_set(target, num);
+    return unit != NULL && unit->num == num ? unit : NULL;
 }
 
 struct target_unit *target_unit_of_set(const struct target_train *target,
                                        uint64_t set) {
-    LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, link) {
-        struct target_unit *unit = LIST_OF(link, struct target_unit, link);
-        for (size_t i = 0; i < unit->set_count; i++)
-            if (unit->sets[i] == set)
-                return unit;
-    }
-    return NULL;
+    return map_get(&target->by_set, map_num_key(&set));
 }
 
 struct target_unit *target_unit_new(struct target_train *target,
@@ -137,27 +130,48 @@ struct target_unit *target_unit_new(struct target_train *target,
     unit->sets = mem_grow(NULL, count, sizeof(*unit->sets));
     memcpy(unit->sets, sets, count * sizeof(*unit->sets));
     unit->set_count = count;
+    list_init(&unit->leave_link);
+    unit->target = target;
+    for (size_t i = 0; i < count; i++)
+        map_put(&target->by_set, map_num_key(&unit->sets[i]), unit);
     list_push(&target->units, &unit->link);
     return unit;
 }
 
-void target_unit_free(struct target_unit *unit) {
+void target_unit_leave(struct target_unit *unit) {
+    unit->leaves = true;
+    list_push(&unit->target->leaving, &unit->leave_link);
+}
+
+uint64_t *target_unit_free_but_sets(struct target_unit *unit) {
+    uint64_t *sets = unit->sets;
+    struct map *by_set = &unit->target->by_set;
+    /* A set that had left may be on the train again. */
+    for (size_t i = 0; i < unit->set_count; i++)
+        if (map_get(by_set, map_num_key(&unit->sets[i])) == unit)
+            map_remove(by_set, map_num_key(&unit->sets[i]));
     list_remove(&unit->link);
-    free(unit->sets);
+    list_remove(&unit->leave_link);
     free(unit);
+    return sets;
+}
+
+void target_unit_free(struct target_unit *unit) {
+    free(target_unit_free_but_sets(unit));
+}
+
+bool target_train_is_empty(const struct target_train *target) {
+    LIST_EACH (&((struct target_train *)(uintptr_t)target)->units, link)
+        if (!LIST_OF(link, struct target_unit, link)->leaves)
+            return false;
+    return true;
 }
 
 /* ---- jobs that are to join ----------------------------------------------- */
 
 struct target_waiting *target_waiting_find(const struct target_train *target,
                                            uint64_t num) {
-    LIST_EACH (&((struct target_train *)(uintptr_t)target)->waiting, link) {
-        struct target_waiting *waiting =
-            LIST_OF(link, struct target_waiting, link);
-        if (waiting->num == num)
-            return waiting;
-    }
-    return NULL;
+    return map_get(&target->waiting_by_num, map_num_key(&num));
 }
 
 void target_waiting_add(struct target_train *target, uint64_t num,
@@ -167,6 +181,7 @@ void target_waiting_add(struct target_train *target, uint64_t num,
         waiting = mem_alloc(sizeof(*waiting));
         waiting->num = num;
         list_push(&target->waiting, &waiting->link);
+        map_put(&target->waiting_by_num, map_num_key(&num), waiting);
     }
     if (not_before.ns > waiting->not_before.ns)
         waiting->not_before = not_before;
@@ -177,6 +192,7 @@ void target_waiting_forget(struct target_train *target, uint64_t num) {
     if (waiting == NULL)
         return;
     list_remove(&waiting->link);
+    map_remove(&target->waiting_by_num, map_num_key(&num));
     free(waiting);
 }
 

@@ -10,6 +10,7 @@
 
 #include "lib/arena.h"
 #include "lib/list.h"
+#include "lib/map.h"
 #include "lib/time.h"
 #include "core/retry.h"
 #include "core/train.h"
@@ -21,6 +22,8 @@ struct attempt;
 /* A set or group that has joined. */
 struct target_unit {
     struct list link;
+    struct list leave_link;
+    struct target_train *target;
     uint64_t num;   /* of its last set */
     uint64_t *sets; /* in landing order */
     size_t set_count;
@@ -77,7 +80,10 @@ struct target_train {
     const struct scheduler_target *target; /* NULL: not configured any more */
     struct train *train;
     struct list units;   /* of struct target_unit.link */
+    struct list leaving; /* those that leave: target_unit.leave_link */
+    struct map by_set;   /* the units, by the number of each of their sets */
     struct list waiting; /* of struct target_waiting.link */
+    struct map waiting_by_num;
 
     /* The process that merges or reads the tip; 0: none. */
     uint64_t merge_handle;
@@ -135,7 +141,14 @@ struct target_unit *target_unit_of_set(const struct target_train *target,
                                        uint64_t set);
 struct target_unit *target_unit_new(struct target_train *target,
                                     const uint64_t *sets, size_t count);
+/* It has left the train: see `leaves`. */
+void target_unit_leave(struct target_unit *unit);
 void target_unit_free(struct target_unit *unit);
+/* The same; returns its sets, for the caller to free. */
+uint64_t *target_unit_free_but_sets(struct target_unit *unit);
+
+/* All of its units leave, or it has none. */
+bool target_train_is_empty(const struct target_train *target);
 
 struct target_waiting *target_waiting_find(const struct target_train *target,
                                            uint64_t num);

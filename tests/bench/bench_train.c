@@ -24,6 +24,7 @@ enum {
     BACK_MAX = 4,
     DECISION_UNITS = 64,
     DECISIONS = 20000,
+    WAITING_DECISIONS = 1000,
     SHAPES = 6,
     WIDTHS = 5
 };
@@ -569,6 +570,95 @@ static void decision(void) {
                          .unit = " us"});
 }
 
+static struct train *long_train(unsigned count, bool chain, double *ret_us) {
+    struct train_config config = {.checks = true,
+                                  .lanes = 1,
+                                  .follow = true,
+                                  .land_max = 64,
+                                  .remember = TRAIN_REMEMBER_OFF};
+    struct train *train = train_new(SPAN("main"), &config);
+    struct train_note note;
+    double began = bench_wall_us();
+
+    for (unsigned num = 1; num <= count; num++) {
+        struct train_set set = {num, SPAN("C")};
+        struct train_follow follow = {num - 1, true};
+        struct train_entry entry = {.num = num,
+                                    .job_class = CLASS_DC,
+                                    .sets = &set,
+                                    .set_count = 1,
+                                    .follows = &follow,
+                                    .follow_count = chain && num > 1};
+
+        if (!train_join(train, &entry))
+            bench_die("set %u cannot join", num);
+    }
+    *ret_us = (bench_wall_us() - began) / count;
+    while (train_next_note(train, &note))
+        continue;
+    train_tip(train, SPAN("c0"), SPAN("t0"));
+    return train;
+}
+
+/* The first set lands, and the next one begins. */
+static void land_next(struct train *train, unsigned turn) {
+    struct train_question question;
+    struct train_effect *effects;
+    struct train_note note;
+    struct train_run run;
+    char name[32];
+    size_t count;
+
+    do {
+        while (train_next_question(train, &question))
+            continue;
+        count = train_scan(train, now(), &gate.arena, &effects);
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < effects[i].step_count; k++) {
+                snprintf(name, sizeof(name), "t%u.%zu", turn, k);
+                train_merged(train, effects[i].steps[k].num, TRAIN_MERGED_TREE,
+                             span_of(name));
+            }
+        for (size_t i = 0; i < count; i++) {
+            snprintf(name, sizeof(name), "c%u", turn);
+            if (effects[i].kind == TRAIN_LAND)
+                train_landing_ended(train, TRAIN_LANDED, span_of(name));
+            else
+                train_merge_ended(train, TRAIN_MERGE_DONE);
+        }
+        arena_clear(&gate.arena);
+    } while (count > 0);
+    if (!train_next_run(train, now(), &run))
+        bench_die("nothing runs");
+    train_run_begun(train, run.num, now());
+    train_run_ended(train, run.num, TRAIN_RUN_PASSED, (struct span){0},
+                    (struct span){0}, now());
+    while (train_next_note(train, &note))
+        continue;
+}
+
+/* Sets that wait behind the window cost a decision nothing. */
+static void waiting(unsigned count, bool chain) {
+    static double us[WAITING_DECISIONS];
+    double join_us;
+    struct train *train = long_train(count, chain, &join_us);
+
+    for (unsigned i = 0; i < WAITING_DECISIONS; i++) {
+        double began = bench_wall_us();
+
+        land_next(train, i);
+        us[i] = bench_wall_us() - began;
+    }
+    train_free(train);
+    qsort(us, WAITING_DECISIONS, sizeof(us[0]), compare_us);
+    print_goal(bench_text("a decision, %u sets%s wait, median", count,
+                          chain ? " in a chain" : ""),
+               bench_text("%.1f us", us[WAITING_DECISIONS / 2]), "50 us",
+               us[WAITING_DECISIONS / 2], 50, true);
+    print_goal("  to join", bench_text("%.1f us", join_us), "50 us", join_us,
+               50, true);
+}
+
 int main(int argc, char **argv) {
     unsigned seeds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : SEEDS;
 
@@ -578,5 +668,9 @@ int main(int argc, char **argv) {
         for (unsigned width = 0; width < WIDTHS; width++)
             row(&shapes[i], width, seeds);
     decision();
+    for (unsigned chain = 0; chain < 2; chain++) {
+        waiting(5000, chain > 0);
+        waiting(20000, chain > 0);
+    }
     return 0;
 }

@@ -265,6 +265,30 @@ static void land_max_bounds_one_move(void **state) {
     story_end();
 }
 
+/* What waits behind the window is found, moved and left out like the rest. */
+static void a_train_may_be_long(void **state) {
+    (void)state;
+    enum { UNITS = 3000 };
+    story_begin(UNITS);
+    story.config.lanes = 1;
+    story_config();
+    for (unsigned num = 1; num <= UNITS; num++)
+        joins(num, CLASS_DC);
+    for (unsigned num = 1; num <= UNITS; num++)
+        assert_int_equal(position_of(num), num);
+    assert_true(train_rank(story.train, UNITS, CLASS_EM));
+    assert_int_equal(position_of(UNITS), 1);
+    assert_int_equal(position_of(UNITS - 1), UNITS);
+    assert_true(train_leave(story.train, 10, TRAIN_LEFT_ALIVE));
+    assert_false(train_has(story.train, 10));
+    assert_int_equal(position_of(9), 10);
+    assert_int_equal(position_of(11), 11);
+    assert_true(train_leave(story.train, UNITS, TRAIN_LEFT_ALIVE));
+    assert_int_equal(position_of(1), 1);
+    assert_int_equal(position_of(UNITS - 1), UNITS - 2);
+    story_end();
+}
+
 static void without_checks_many_sets_land_in_one_move(void **state) {
     (void)state;
     story_begin(50);
@@ -544,6 +568,7 @@ int main(void) {
         cmocka_unit_test(a_cancellation_that_comes_too_late_changes_nothing),
         cmocka_unit_test(a_group_is_landed_and_fails_as_one),
         cmocka_unit_test(land_max_bounds_one_move),
+        cmocka_unit_test(a_train_may_be_long),
         cmocka_unit_test(without_checks_many_sets_land_in_one_move),
         cmocka_unit_test(without_checks_nothing_is_merged_ahead),
         cmocka_unit_test(a_set_that_does_not_land_is_found_by_halves),
