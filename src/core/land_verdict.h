@@ -5,6 +5,12 @@
 
 #include "lib/text.h"
 
+enum {
+    LAND_STATUS_BYTES = 8000, /* what follows the verdict, and NUL; what is
+                                 longer is cut */
+    LAND_COMMIT_BYTES = 64    /* longest id of a commit */
+};
+
 enum land_verdict {
     LAND_NONE, /* no such line: the process died, or printed something else */
 #define LAND_VERDICT(name, word) LAND_##name,

@@ -67,6 +67,7 @@ struct train_unit {
     uint64_t *sets;
     size_t set_count;
     char *id;            /* of its last set */
+    size_t answer_bytes; /* of what a landing says of its sets, at most */
     struct train_follow *follows;
     size_t follow_count;
     uint64_t *followers; /* units that follow it, in no order */

@@ -1,6 +1,8 @@
 /* Landings, and who fails or leaves. */
 #include "core/train_inner.h"
 
+#include "core/land_verdict.h"
+
 #include <stdlib.h>
 
 enum { Q_WEIGHT = 8 };
@@ -31,10 +33,11 @@ static size_t prefix_broken(struct train *train) {
     return 1;
 }
 
-/* The longest run of units that passed, as far as that many may land together;
- * a group counts all its sets, and more than land_max only if it is alone. */
+/* The longest run of units that passed, as far as that many may land together
+ * and the answer has room for their commits; a group counts all its sets, and
+ * more than land_max only if it is alone. */
 static size_t prefix(const struct train *train) {
-    size_t count = 0, sets = 0;
+    size_t count = 0, sets = 0, answer = LAND_COMMIT_BYTES + 1;
 
     for (; count < train->count; count++) {
         const struct train_unit *unit = train->units[count];
@@ -42,8 +45,10 @@ static size_t prefix(const struct train *train) {
         if (unit->state != TRAIN_PASSED || unit->leaving)
             break;
         sets += unit->set_count;
+        answer += unit->answer_bytes;
         if (count > 0 &&
-            (sets > train->config.land_max || count == train->together))
+            (sets > train->config.land_max || answer > LAND_STATUS_BYTES ||
+             count == train->together))
             break;
     }
     return count;

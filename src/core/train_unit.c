@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/map.h"
+#include "core/land_verdict.h"
 
 struct train_tree train_tree_make(struct span id) {
     struct train_tree tree = {0};
@@ -27,8 +28,11 @@ struct train_unit *train_unit_new(const struct train_entry *entry) {
     unit->job_class = entry->job_class;
     unit->sets = mem_grow(NULL, entry->set_count, sizeof(*unit->sets));
     unit->set_count = entry->set_count;
-    for (size_t i = 0; i < entry->set_count; i++)
+    for (size_t i = 0; i < entry->set_count; i++) {
         unit->sets[i] = entry->sets[i].num;
+        /* " ID:COMMIT" */
+        unit->answer_bytes += 2 + entry->sets[i].id.len + LAND_COMMIT_BYTES;
+    }
     unit->id = span_string(entry->sets[entry->set_count - 1].id);
     unit->follows =
         mem_grow(NULL, entry->follow_count + 1, sizeof(*unit->follows));

@@ -26,7 +26,7 @@
 
 struct land_session;
 
-enum { LAND_STATUS_BYTES = 4000, LAND_REASON_BYTES = 32 };
+enum { LAND_REASON_BYTES = 32 };
 
 struct land_status {
     enum land_verdict verdict;

@@ -1,6 +1,8 @@
 /* Order, failures and landings of the merge train; doc/design/train.md. */
 #include "support/train_story.h"
 
+#include "core/land_verdict.h"
+
 static void eight_disjoint_sets_need_eight_runs(void **state) {
     (void)state;
     story_begin(4);
@@ -262,6 +264,32 @@ static void land_max_bounds_one_move(void **state) {
     expect("land 1");
     lands();
     expect("land 2");
+    story_end();
+}
+
+static void a_move_is_bounded_by_the_length_of_its_answer(void **state) {
+    (void)state;
+    char id[JOB_ID_BYTES + 1] = {0};
+    struct arena arena = ARENA_INIT;
+    struct train_effect *effects;
+    story_begin(200);
+    story.config.checks = false;
+    story.config.land_max = 200;
+    story_config();
+    memset(id, 'C', JOB_ID_BYTES);
+    for (unsigned num = 1; num <= 200; num++) {
+        struct train_set set = {num, span_of(id)};
+        struct train_entry entry = {
+            .num = num, .job_class = CLASS_DC, .sets = &set, .set_count = 1};
+        assert_true(train_join(story.train, &entry));
+    }
+    assert_int_equal(train_scan(story.train, story.now, &arena, &effects), 1);
+    assert_int_equal(effects[0].kind, TRAIN_LAND);
+    /* "COMMIT ID:COMMIT ID:COMMIT..." and NUL */
+    size_t each = JOB_ID_BYTES + 2 + LAND_COMMIT_BYTES;
+    size_t room = LAND_STATUS_BYTES - LAND_COMMIT_BYTES - 1;
+    assert_int_equal(effects[0].unit_count, room / each);
+    arena_clear(&arena);
     story_end();
 }
 
@@ -568,6 +596,7 @@ int main(void) {
         cmocka_unit_test(a_cancellation_that_comes_too_late_changes_nothing),
         cmocka_unit_test(a_group_is_landed_and_fails_as_one),
         cmocka_unit_test(land_max_bounds_one_move),
+        cmocka_unit_test(a_move_is_bounded_by_the_length_of_its_answer),
         cmocka_unit_test(a_train_may_be_long),
         cmocka_unit_test(without_checks_many_sets_land_in_one_move),
         cmocka_unit_test(without_checks_nothing_is_merged_ahead),
