@@ -67,6 +67,7 @@ void scheduler_attempt_free(struct scheduler *scheduler,
     free(attempt->landing);
     free(attempt->below);
     free(attempt->end_memory);
+    free(attempt->probe_trouble);
     free(attempt);
 }
 

@@ -54,6 +54,8 @@ struct attempt {
     bool recovery;     /* found executing at the start; only probed */
     /* Changes are probed if their end leaves open whether they landed. */
     bool probing, probed, landed;
+    bool answered;       /* by the target */
+    char *probe_trouble; /* the target could not be asked; not recorded yet */
     uint64_t probe_handle; /* 0: not in progress */
     unsigned probe_count;  /* probes without an answer */
     struct wall probe_again;

@@ -19,6 +19,7 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 #include "scheduler/scheduler_train_end.h"
+#include "scheduler/scheduler_train_leave.h"
 #include "scheduler/scheduler_verdict.h"
 
 enum { REFUSED_AGAIN_MS = 2000 };
@@ -51,14 +52,15 @@ static void keep_end(struct attempt *attempt, const struct run_end *end) {
 
 static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
                         const struct run_end *end) {
-    enum land_verdict verdict = land_verdict_parse(end->status).verdict;
+    struct land_verdict_line said = land_verdict_parse(end->status);
+    struct span why = end->status.len > 0 ? end->status : end->detail;
     map_remove(&scheduler->by_handle, map_num_key(&attempt->probe_handle));
     scheduler->runner.release(scheduler->runner.ctx, attempt->probe_handle);
     attempt->probe_handle = 0;
-    if (verdict == LAND_LANDED || verdict == LAND_NOT_LANDED) {
-        attempt->probed = true;
+    if (said.verdict == LAND_LANDED || said.verdict == LAND_NOT_LANDED) {
+        attempt->probed = attempt->answered = true;
         attempt->probing = false;
-        attempt->landed = verdict == LAND_LANDED;
+        attempt->landed = said.verdict == LAND_LANDED;
         if (attempt->landed) /* whatever failed after that */
             attempt->said = (struct land_verdict_line){0};
         return;
@@ -69,10 +71,16 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
         attempt->probing = false;
         return;
     }
+    if (end->result == 0 && said.verdict == LAND_UNAVAILABLE) {
+        free(attempt->probe_trouble);
+        attempt->probe_trouble = span_string(said.text);
+    }
+    if (why.len == 0)
+        why = SPAN("its process ended without an answer");
     log_warning("cannot determine whether the change landed, trying again: "
                 "%.*s job=%.*s",
-                (int)end->detail.len, end->detail.len ? end->detail.p : "",
-                (int)attempt->tracked->job.id.len, attempt->tracked->job.id.p);
+                (int)why.len, why.p, (int)attempt->tracked->job.id.len,
+                attempt->tracked->job.id.p);
     attempt->probe_again =
         wall_add_ms(scheduler->now,
                     retry_delay_ms(++attempt->probe_count, &scheduler->random));
@@ -125,6 +133,25 @@ static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
         .set_count = count,
     };
     scheduler->runner.start(scheduler->runner.ctx, &order);
+}
+
+/* While a branch cannot be asked, its sets wait as during any outage, and other
+ * work has the slot. */
+static void plan_probe_trouble(struct scheduler *scheduler,
+                               struct attempt *attempt) {
+    struct target_train *target =
+        target_train_find(scheduler, attempt->tracked->job.target);
+    if (target == NULL)
+        return;
+    if (attempt->answered && attempt->probe_count > 0)
+        scheduler_train_usable(scheduler, target, TARGET_STEP_MERGE);
+    if (attempt->probe_trouble == NULL)
+        return;
+    scheduler_train_unavailable(scheduler, target, TARGET_STEP_MERGE,
+                                span_of(attempt->probe_trouble));
+    picker_ended(scheduler->picker, scheduler_attempt_slot(attempt), -1);
+    free(attempt->probe_trouble);
+    attempt->probe_trouble = NULL;
 }
 
 /* The scheduler is being stopped: the next start asks again. */
@@ -346,6 +373,7 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     bool any = false, outputs_lost = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        plan_probe_trouble(scheduler, attempt);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
             if (!is_left(scheduler, attempt))
                 probe_start(scheduler, attempt);

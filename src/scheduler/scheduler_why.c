@@ -121,6 +121,7 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     struct why why = {.arena = arena};
     (void)err;
     if (job->state == STATE_EXECUTING) {
+        (void)target_why(scheduler, job, &why);
         (void)scheduler_train_why(scheduler, job, now, &why);
         *ret_reasons = why.reasons;
         *ret_count = why.count;

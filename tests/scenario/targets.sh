@@ -5,6 +5,7 @@
 # is shown everywhere, no set fails, and the sets land by themselves.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
+. "$(dirname "$0")/../support/train.sh"
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 
 submit_set() {
@@ -281,5 +282,44 @@ scenario 'a set waits for a target that is not configured for a while' \
     not_configured
 scenario 'a merge train waits for its target to be configured again' \
     on_train not_configured
+
+# ---- after a crash -----------------------------------------------------------
+
+# The sets of all slots were being checked.
+away_after_crash() { # LANES
+    train_slots=$1
+    make_train "$1"
+    ids=a
+    [ "$1" -eq 1 ] || ids='a b'
+    for id in $ids; do
+        gate "$id"
+        submit "$id" DC "$id"
+    done
+    serve_begin
+    for id in $ids; do
+        runs_reach "$id" 1
+    done
+    crashed_guard=$(pgrep -P "$server" | head -1)
+    kill -KILL "$server" "$crashed_guard"
+    wait "$server" || :
+    mv project.git gone.git
+    serve_begin
+    pointsman submit --id cmd -- true
+    within pointsman wait cmd
+    why_says a "no git repository"
+    ! grep -q 'trying again:  *job' serve.log ||
+        wrong 'the log gives no reason'
+    mv gone.git project.git
+    for id in $ids; do
+        open_gate "$id"
+    done
+    # shellcheck disable=SC2086
+    within pointsman wait $ids
+    serve_end
+}
+scenario 'a command runs although no set can be asked after, 1 lane' \
+    away_after_crash 1
+scenario 'a command runs although no set can be asked after, 2 lanes' \
+    away_after_crash 2
 
 finish
