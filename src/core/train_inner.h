@@ -257,7 +257,6 @@ size_t train_run_live(const struct train *train); /* not being stopped */
  * missing. */
 bool train_run_is_wanted(const struct train *train,
                          const struct train_unit *unit);
-unsigned train_run_worth(const struct train *train, size_t at);
 /* The first position whose run is worth less than `least`. */
 size_t train_run_first_below(const struct train *train, unsigned least);
 

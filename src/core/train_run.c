@@ -159,7 +159,7 @@ bool train_run_is_wanted(const struct train *train,
     return !runs_elsewhere(train, &unit->tree);
 }
 
-unsigned train_run_worth(const struct train *train, size_t at) {
+static unsigned run_worth(const struct train *train, size_t at) {
     uint64_t worth = PPM;
 
     for (size_t i = 0; i < at && worth > 0; i++)
@@ -228,7 +228,7 @@ bool train_next_run(struct train *train, struct wall now,
     *ret = (struct train_run){.num = unit->num,
                               .tree = train_tree_span(&unit->tree),
                               .position = at + 1,
-                              .worth_ppm = train_run_worth(train, at),
+                              .worth_ppm = run_worth(train, at),
                               .interrupts =
                                   train_interrupts(train, unit->job_class)};
     return true;

@@ -1,4 +1,4 @@
-#include "worker/worker.h"
+#include "worker/worker_inner.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -8,68 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/list.h"
 #include "lib/log.h"
-#include "lib/map.h"
-#include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/fd.h"
 #include "os/lock.h"
 #include "os/process.h"
-#include "worker/lander.h"
-#include "worker/log_packer.h"
-#include "scheduler/attempt_start.h"
 #include "worker/task_start.h"
 #include "worker/task_trace.h"
 
 enum { HEARD_MS = 1000 };
-
-/* A running attempt. */
-struct running {
-    struct list link;
-    uint64_t handle, num;
-    pid_t pid;        /* of its first process; 0: not reported yet; -1:
-                         it has ended */
-    int64_t grace_ms; /* between TERM and KILL, see os/guard.h */
-    char *node;       /* NULL: not part of an array */
-    char *progress;   /* newest line, or NULL */
-    struct guard_usage usage;
-    char place[OUTPUT_PLACE_BYTES]; /* of its output file, if it needs one */
-    bool locked;                    /* its job file is locked by the guard */
-    bool has_output;                /* it is an attempt */
-    int output_fd, lock_fd;         /* if a lander carries it out, else -1 */
-    bool in_our_group;              /* gets the signals of the terminal */
-    bool term_waits;                /* delayed by worker.patience */
-    struct wall started;            /* 0: it may have only been queued */
-};
-
-/* An attempt that could not even be handed to the guard: its end is reported
- * from the loop like any other, never from inside the start. */
-struct failed_start {
-    struct list link;
-    uint64_t handle;
-    int result;
-    char *detail;
-};
-
-struct worker {
-    struct worker_options options;
-    const struct config *config;
-    struct guard *guard;
-    struct landers *landers;
-    struct log_packer *packer;
-    struct list running; /* list of struct running.link */
-    struct map by_handle, by_num;
-    struct attempt_start_cache cache;
-    struct list failed_starts;
-    uv_async_t later;
-    uv_timer_t patience;
-    struct mono heard_until; /* until then INT to our group counts as recent */
-    bool closing;
-    void (*closed)(void *ctx);
-    void *closed_ctx;
-};
 
 static struct span handle_key(const uint64_t *handle) {
     return span_make(handle, sizeof(*handle));
@@ -698,77 +646,6 @@ void worker_usage(struct worker *worker, uint64_t num,
         ret_usage->memory_kib += (uint64_t)one->usage.memory_kib;
         ret_usage->procs += (uint64_t)one->usage.procs;
     }
-}
-
-/* ---- whose process is it? ------------------------------------------------ */
-
-struct look {
-    pid_t first; /* the guard's child through which the process descends; 0:
-                    not known */
-    char path[PATH_MAX]; /* its cgroup; empty: without cgroups */
-};
-
-static enum worker_place look_at(const struct worker *worker, pid_t pid,
-                                 struct look *ret_look) {
-    struct stat base;
-    enum process_descent descent;
-    *ret_look = (struct look){0};
-    if (guard_has_cgroup(worker->guard)) {
-        if (fstat(worker->options.base_fd, &base) < 0)
-            return WORKER_UNREADABLE;
-        enum cgroup_member member = cgroup_member(pid, &base, ret_look->path);
-        if (member != CGROUP_OF_BASE)
-            return member == CGROUP_OTHER ? WORKER_OUTSIDE : WORKER_UNREADABLE;
-        if (guard_runs(worker->guard))
-            (void)process_descent(pid, guard_pid(worker->guard),
-                                  &ret_look->first);
-        return WORKER_INSIDE;
-    }
-    if (!guard_runs(worker->guard))
-        return WORKER_UNREADABLE;
-    descent = process_descent(pid, guard_pid(worker->guard), &ret_look->first);
-    return descent == PROCESS_DESCENDANT  ? WORKER_INSIDE
-           : descent == PROCESS_UNRELATED ? WORKER_OUTSIDE
-                                          : WORKER_UNREADABLE;
-}
-
-/* Without the first process of its attempt, an adopted process is known by its
- * cgroup alone. An attempt whose first process has ended, or is not reported
- * yet, may have any cgroup. */
-static bool may_belong(const struct worker *worker,
-                       const struct running *running, const struct look *look) {
-    struct stat base;
-    char path[PATH_MAX];
-    if (running->pid < 0)
-        return false;
-    if (running->pid == 0 || look->path[0] == '\0' ||
-        fstat(worker->options.base_fd, &base) < 0)
-        return true;
-    return cgroup_member(running->pid, &base, path) != CGROUP_OF_BASE ||
-           strcmp(path, look->path) == 0;
-}
-
-enum worker_place worker_find(const struct worker *worker, pid_t pid,
-                              struct arena *arena, uint64_t **ret_nums,
-                              size_t *ret_count) {
-    struct look look;
-    size_t all = map_count(&worker->by_handle);
-    *ret_count = 0;
-    enum worker_place place = look_at(worker, pid, &look);
-    if (place != WORKER_INSIDE)
-        return place;
-    *ret_nums = arena_alloc(arena, (all + 1) * sizeof(**ret_nums));
-    LIST_EACH (&worker->running, link) {
-        const struct running *one = LIST_OF(link, struct running, link);
-        if (one->pid == look.first && look.first != 0) {
-            (*ret_nums)[0] = one->num;
-            *ret_count = 1;
-            return place;
-        }
-        if (may_belong(worker, one, &look))
-            (*ret_nums)[(*ret_count)++] = one->num;
-    }
-    return place;
 }
 
 static void on_later_closed(uv_handle_t *handle) {

@@ -8,6 +8,7 @@ $ printf 'one\ntwo\n' | pointsman submit --id A1 --hold --array - -- echo
 | A1
 $ printf '0 3 * * * true\n' | pointsman cron import --prefix night -
 | ...
+! now remove the crontab, or cron runs the commands as well: crontab -r
 $ echo '0 3 * * 1-5' | pointsman cron explain -
 | ...
 # A backup goes through a pipe.
