@@ -356,6 +356,20 @@ void order_edges_settle_served(struct order *order, struct order_node *node) {
             edge_settle(order, &node->edges[i]);
 }
 
+/* True if the record names the item, or one that supersedes it and was waited
+ * for in its place. */
+static bool is_recorded(struct order *order, struct order_item *item,
+                        uint64_t mark) {
+    order_chain_down(order, item);
+    for (size_t i = 0; i < order->down.count; i++) {
+        const struct order_item *at = order->down.p[i];
+
+        if (at->set_mark == mark)
+            return true;
+    }
+    return false;
+}
+
 void order_edges_settle(struct order *order, struct order_node *node) {
     uint64_t mark = ++order->mark;
 
@@ -367,7 +381,7 @@ void order_edges_settle(struct order *order, struct order_node *node) {
 
         if ((edge->use == USE_DEPENDENCY ||
              (edge->use == USE_HINT && !edge->waits)) &&
-            edge->item->set_mark != mark)
+            !is_recorded(order, edge->item, mark))
             edge_settle(order, edge);
     }
 }

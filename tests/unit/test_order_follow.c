@@ -326,6 +326,27 @@ static void a_held_one_still_fails_after_a_start(void **state) {
     failed("b2", "dep-failed", "dependency a failed");
 }
 
+static void it_still_waits_for_what_supersedes_after_a_start(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    move("a", STATE_FAILED);
+    dc("a2", "f ^a");
+    dc("b", "g <a");
+    settle();
+    runs("a2");
+    assert_string_equal(set_of("b")->record, "a2");
+    new_order();
+    add_as(CLASS_DC, "a3", "f ^a", STATE_PENDING, "main");
+    add_as(CLASS_DC, "b2", "g <a =a3", STATE_PENDING, "main");
+    settle();
+    is("b2", STATE_PENDING);
+    assert_string_equal(follows("b2"), "<a3");
+    move("a3", STATE_FAILED);
+    settle();
+    failed("b2", "dep-failed", "dependency a failed, and what superseded it");
+}
+
 static void a_follower_that_only_shared_a_file_goes_on_alone(void **state) {
     (void)state;
     dc("a", "f");
@@ -460,6 +481,7 @@ int main(void) {
         STORY(a_held_one_fails_when_it_is_released),
         STORY(it_may_follow_what_supersedes_its_dependency),
         STORY(a_held_one_still_fails_after_a_start),
+        STORY(it_still_waits_for_what_supersedes_after_a_start),
         STORY(a_follower_that_only_shared_a_file_goes_on_alone),
         STORY(it_asks_again_when_one_of_two_leaves),
         STORY(an_urgent_follower_lends_its_rank),
