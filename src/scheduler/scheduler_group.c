@@ -457,7 +457,8 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
 }
 
 /* A member that needs something unavailable fails for that reason; the others
- * fail with it once that is recorded. A cycle concerns all members. */
+ * fail with it once that is recorded. A cycle concerns all members. A member
+ * that a rollback has abandoned fails when it has come back. */
 static void plan_group_fail(struct scheduler *scheduler,
                             const struct order_effect *effect,
                             const uint64_t *nums, size_t count) {
@@ -466,14 +467,15 @@ static void plan_group_fail(struct scheduler *scheduler,
         effect->about.len > 0
             ? groups_member_needing(groups, effect->num, effect->about)
             : 0;
-    for (size_t i = 0; i < count; i++)
-        if (whose == 0 || nums[i] == whose) {
-            enum job_state from = groups_member_state(groups, nums[i]);
-            bool legal = job_step_is_legal(from, STATE_FAILED, effect->reason);
-            plan_member_move(scheduler, nums[i], from, STATE_FAILED,
-                             legal ? effect->reason : SPAN("group-failed"),
+    for (size_t i = 0; i < count; i++) {
+        enum job_state from = groups_member_state(groups, nums[i]);
+        bool legal = job_step_is_legal(from, STATE_FAILED, effect->reason);
+        struct span reason = legal ? effect->reason : SPAN("group-failed");
+        if ((whose == 0 || nums[i] == whose) &&
+            job_step_is_legal(from, STATE_FAILED, reason))
+            plan_member_move(scheduler, nums[i], from, STATE_FAILED, reason,
                              effect->detail);
-        }
+    }
 }
 
 bool scheduler_group_effect(struct scheduler *scheduler,
