@@ -129,8 +129,7 @@ class History:
             return
         members = self.random.sample(able, min(len(able),
                                                self.random.choice([1, 1, 2])))
-        order = list(self.line.out_by)
-        members.sort(key=order.index, reverse=True)
+        members = self.line.newest_first(members)
         rb = f"R{number}"
         words = []
         for name in members:

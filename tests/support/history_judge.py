@@ -200,10 +200,7 @@ class BranchJudge:
         return kind, trailers["CS-Id"]
 
     def step(self, line, kind, name, commits, before, after):
-        new = Line(line.first)
-        new.now, new.events = dict(line.now), list(line.events)
-        new.out_by, new.members = dict(line.out_by), dict(line.members)
-        new.shared = list(line.shared)
+        new = line.copy()
         changed = difference(before, after)
         if kind == "push":
             if name not in self.history.pushed:
@@ -253,9 +250,11 @@ class BranchJudge:
 
     @staticmethod
     def members_of(commits):
+        """What the rollback has put out of effect itself: the first line of
+        each commit. The other lines say what followed from that."""
         return list(dict.fromkeys(
-            value for commit in commits for key, value in commit[2]
-            if key == "Reverts-CS"))
+            next(value for key, value in commit[2] if key == "Reverts-CS")
+            for commit in commits))
 
     def rolled_back(self, line, name, commits, before, after):
         members = self.members_of(commits)
@@ -271,16 +270,16 @@ class BranchJudge:
                 self.why(f"after rollback {name} of {members}, {path} is "
                          f"{after.get(path)!r} instead of {want!r}")
         # The newest of its commits that names a set counts.
-        last = {value: key for commit in commits for key, value in commit[2]
+        last = {value: key == "Restores-CS" for commit in commits
+                for key, value in commit[2]
                 if key in ("Reverts-CS", "Restores-CS")}
-        restored = {value for value, key in last.items()
-                    if key == "Restores-CS" and value in self.sets
-                    and line.out_by[value]}
-        again = {one for one, by in line.out_by.items()
-                 if one in self.sets and by and not out_by[one]}
-        if restored != again:
-            self.why(f"rollback {name} of {members} names {restored} as "
-                     f"restored instead of {again}")
+        wrong = {one for one, is_in in last.items()
+                 if is_in != (out_by[one] == "")}
+        wrong |= {one for one, by in line.out_by.items()
+                  if bool(by) != bool(out_by[one]) and one not in last}
+        if wrong:
+            self.why(f"the commits of rollback {name} of {members} do not say "
+                     f"what became of {wrong}")
 
     def checked(self, moves):
         """Every tip that a landing made has passed all checks."""
@@ -472,14 +471,11 @@ class BranchJudge:
                      any(each in members for each in self.group_of(name)) or
                      files and self.follows(line, name, members))}
             for name in members:
-                more |= {below for inner in line.members.get(name, [])
-                         if inner in line.members
-                         for below in line.members[inner]} - members
+                more |= line.restored.get(name, set()) - members
             if not more:
                 break
             members |= more
-        order = list(line.out_by)
-        return sorted(members, key=order.index, reverse=True)
+        return line.newest_first(members)
 
     def follows(self, line, name, members):
         """The set landed behind a member on one of its files."""

@@ -68,9 +68,21 @@ class Line:
         #                     {path: (before, after)})
         self.out_by = {}   # set or rollback -> the rollback that put it out
         #                    of effect, or "": it is in effect
-        self.members = {}  # rollback -> what it has put out of effect
+        self.members = {}  # rollback -> what it has put out of effect itself,
+        #                    newest first
+        self.restored = {}  # rollback -> what came in effect again with it
+        self.since = {}    # set or rollback -> grows with the time at which it
+        #                    last came into effect
         self.shared = []   # (set, another one before it, path): it did all
         #                    that the other did there; path None: it did some
+
+    def copy(self):
+        other = Line(self.first)
+        other.now, other.events = dict(self.now), list(self.events)
+        other.out_by, other.members = dict(self.out_by), dict(self.members)
+        other.restored, other.since = dict(self.restored), dict(self.since)
+        other.shared = list(self.shared)
+        return other
 
     def add(self, name, changed):
         """A set landed; or, if `name` is None, somebody pushed."""
@@ -79,27 +91,43 @@ class Line:
             self.now[path] = after
         if name:
             self.out_by[name] = ""
+            self.since[name] = max(self.since.values(), default=0) + 1
 
-    def turn(self, name, by, out, out_by):
+    def turn(self, name, by, out, out_by, order):
+        """A rollback that goes out of effect restores its members, the oldest
+        first; `order` gets what turns, a rollback behind its members."""
         if out_by.get(name) != ("" if out else by):
             return
         out_by[name] = by if out else ""
-        for member in self.members.get(name, []):
-            self.turn(member, name, not out, out_by)
+        members = self.members.get(name, [])
+        for member in reversed(members) if out else members:
+            self.turn(member, name, not out, out_by, order)
+        order.append(name)
 
-    def turned(self, rollback, members):
+    def turned(self, rollback, members, order=None):
         """`out_by` as it will be after the rollback."""
         out_by = dict(self.out_by)
         for name in members:
-            self.turn(name, rollback, True, out_by)
+            self.turn(name, rollback, True, out_by,
+                      order if order is not None else [])
         return out_by
 
+    def newest_first(self, names):
+        return sorted(names, key=self.since.get, reverse=True)
+
     def add_rollback(self, rollback, members, changed):
-        out_by = self.turned(rollback, members)
+        order, before = [], self.out_by
+        out_by = self.turned(rollback, members, order)
+        for name in order:
+            if not out_by[name]:
+                self.since[name] = max(self.since.values()) + 1
         self.add(rollback, changed)
         self.out_by = out_by
         self.out_by[rollback] = ""
-        self.members[rollback] = members
+        self.members[rollback] = [name for name in members
+                                  if out_by[name] == rollback]
+        self.restored[rollback] = {name for name, by in before.items()
+                                   if by and not out_by[name]}
 
     def is_turned(self, name, out_by):
         return bool(self.out_by[name]) != bool(out_by[name])
