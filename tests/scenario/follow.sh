@@ -149,10 +149,11 @@ hangs_up() {
         [ $served = no ] || serve_begin
         mkfifo here.$served
         python3 - $served <<'EOF2'
-import os, pty, sys
+import os, pty, signal, sys
 served = sys.argv[1]
 pid, fd = pty.fork()
 if pid == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may run the tests
     os.execvp("pointsman", ["pointsman", "run", "--id", "hung" + served, "--",
               "sh", "-c", f"echo >here.{served}; exec sleep 100000"])
 open("here." + served).read()
