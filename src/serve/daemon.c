@@ -448,6 +448,7 @@ int daemon_run(const struct daemon_options *options) {
     if (!read_before(&daemon, &err) ||
         !base_open(options->base_path, &how, &daemon.base, &err)) {
         on_failed(&daemon, &err);
+        arena_clear(&daemon.memory);
         free(daemon.log_path);
         return complain(&err);
     }

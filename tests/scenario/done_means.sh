@@ -203,13 +203,13 @@ why_where_nothing_runs() {
     because second precursor 'precursor first is queued'
     because third dependency 'dependency first is queued'
     because held hold 'held (operator)'
-    because first slot 'no queue role runs here'
+    because first role 'no queue role runs here'
     # The backoff doubles until it is long enough for two queries.
     until (because later time 'not before 2') >/dev/null; do
         within pointsman daemon exec --until-idle
     done
     pointsman submit --id another -- true
-    because another slot 'no exec role runs here'
+    because another role 'no exec role runs here'
 }
 scenario 'why shows the reasons, and which roles are missing, if nothing runs' \
     why_where_nothing_runs

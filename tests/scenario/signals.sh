@@ -328,8 +328,11 @@ EOF
     unshare "$apart" sh apart true 2>unshared ||
         skip 'cgroup2 cannot be unmounted here (unshare -m, umount)'
     make_base
-    pointsman submit -- true
-    unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
+    begin unshare "$apart" sh apart pointsman serve --listen off 2>log
+    within sh -c 'until [ -S base/ctrl/sock ]; do :; done'
+    within pointsman run -- true
+    kill "$begun"
+    wait "$begun" || :
     says 'setsid may outlive its task (no cgroup:' log
     unshare "$apart" sh apart pointsman --quiet daemon all --until-idle 2>log
     same 'errors of a quiet daemon' "$(cat log)" ''

@@ -97,7 +97,7 @@ static void init_completes_an_interrupted_init(void **state) {
     assert_true(init(path, &err));
     assert_int_equal(unlink(path_of("half/pointsman.conf")), 0);
     assert_int_equal(unlink(path_of("half/ctrl/exec_fifo")), 0);
-    assert_refuses(path, ERR_CONFIG, "no base");
+    assert_refuses(path, ERR_CONFIG, "is not a base");
     assert_true(init(path, &err));
     assert_opens(path);
 }

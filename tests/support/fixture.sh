@@ -1,6 +1,8 @@
 # Prints the facts about a base that tests/fixtures/make.sh records and
 # tests/scenario/old_base.sh compares: output of the command line, one line of
 # JSON for each fact. The keys are listed, so that later versions may add keys.
+# The tasks of an array are in the order of its lines, as `logs` prints them now;
+# the earlier version began with the attempts that began first.
 
 state_of() {
     pointsman status --json "$1" | jq -r "${2:-.state}"
