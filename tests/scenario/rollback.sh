@@ -90,7 +90,7 @@ await_abandoned() {
 
 abandoned_with() {
     way=$1
-    base_with_check 'hup-grace = 600'
+    base_with_check 'hup-grace = 600' 'grace = 600' # nothing else ends it
     submit_set landed DC a landed
     serve_begin
     within pointsman wait landed
@@ -155,7 +155,7 @@ scenario 'if the rollback is cancelled, the set continues, and so does wait' \
 # A command that depends on an abandoned set is abandoned too; `run` continues
 # to wait and shows its output.
 run_continues() {
-    base_with_check 'hup-grace = 600'
+    base_with_check 'hup-grace = 600' 'grace = 600' # nothing else ends it
     echo deaf >way
     submit_set landed DC a landed
     serve_begin
