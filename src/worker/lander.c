@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "lib/list.h"
 #include "os/clock.h"
@@ -21,10 +22,11 @@ struct lander {
     struct landers *landers;
     uint64_t id;
     char *name;
-    int sock; /* -1: it takes no more starts, and will end */
+    int sock;
     uv_poll_t poll;
     uint64_t handle; /* what it carries out; 0: nothing */
     unsigned starts;
+    bool is_retired; /* it takes no more starts, and will end */
     bool is_signalled;
     pid_t pid;
     struct mono idle_since;
@@ -68,10 +70,13 @@ static void lander_free(struct lander *lander) {
     uv_close((uv_handle_t *)&lander->poll, on_lander_closed);
 }
 
-/* Its process ends when it reads the end of its input. */
+/* Its process ends when it reads the end of its input. The socket stays open as
+ * long as the poll: libuv removes the poll's descriptor from its set once more
+ * when the poll is closed, whatever has that number then. */
 static void lander_retire(struct lander *lander) {
     uv_poll_stop(&lander->poll);
-    fd_close(&lander->sock);
+    (void)shutdown(lander->sock, SHUT_RDWR);
+    lander->is_retired = true;
 }
 
 static void report(struct lander *lander, struct lander_end *end) {
@@ -88,7 +93,7 @@ static bool answer_take(struct lander *lander) {
     char bytes[sizeof answer];
     int fds[SOCK_FDS];
     enum { HEAD_BYTES = offsetof(struct lander_answer, line) };
-    ssize_t n = lander->sock >= 0 && lander->handle != 0
+    ssize_t n = !lander->is_retired && lander->handle != 0
                     ? sock_receive(lander->sock, bytes, sizeof bytes, fds)
                     : 0;
     if (n < HEAD_BYTES)
@@ -119,7 +124,7 @@ static void on_idle(uv_timer_t *timer) {
     struct mono now = clock_mono();
     LIST_EACH (&landers->all, link) {
         struct lander *lander = LIST_OF(link, struct lander, link);
-        if (lander->handle == 0 && lander->sock >= 0 &&
+        if (lander->handle == 0 && !lander->is_retired &&
             mono_ms_since(now, lander->idle_since) >= IDLE_MS)
             lander_retire(lander);
     }
@@ -196,7 +201,7 @@ bool landers_start(struct landers *landers, const struct lander_start *start) {
     struct lander *lander = lander_find(landers, start->name);
     if (lander == NULL)
         lander = lander_new(landers, start);
-    if (lander == NULL || lander->sock < 0 || lander->handle != 0 ||
+    if (lander == NULL || lander->is_retired || lander->handle != 0 ||
         lander->is_signalled || !request_send(lander, start))
         return false;
     lander->handle = start->handle;
