@@ -211,8 +211,17 @@ void order_admit(struct order *order, const struct order_entry *entry) {
 
 /* ---- steps -------------------------------------------------------------- */
 
+/* It is asked after, in case its job is not admitted again: another one may have
+ * stood for it, and it may have ended long ago. */
+static void item_ask(struct order *order, struct order_item *item) {
+    item->asked = true;
+    if (list_empty(&item->to_ask))
+        list_push(&order->to_ask, &item->to_ask);
+}
+
+/* `forgotten`: it stays live. */
 static void node_leave(struct order *order, struct order_node *node,
-                       enum job_state to, struct wall since) {
+                       enum job_state to, struct wall since, bool forgotten) {
     uint64_t num = node->num;
 
     order_follow_leaves(order, node);
@@ -228,6 +237,8 @@ static void node_leave(struct order *order, struct order_node *node,
         item->rolled_back = false;
         item->since = since;
         order_item_changed(order, item);
+        if (forgotten)
+            item_ask(order, item);
     }
     order_path_uses_close(order, node);
     list_remove(&node->dirty);
@@ -281,7 +292,7 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     if (node == NULL || to >= JOB_STATES)
         return false;
     if (job_state_is_final(to) && !(to == STATE_ABANDONED && rollback_open)) {
-        node_leave(order, node, to, since);
+        node_leave(order, node, to, since, false);
         return true;
     }
     if (to == STATE_QUEUED)
@@ -334,7 +345,7 @@ bool order_forget(struct order *order, uint64_t num) {
     if (node == NULL)
         return false;
     behind_splice(order, node);
-    node_leave(order, node, node->state, node->since);
+    node_leave(order, node, node->state, node->since, true);
     return true;
 }
 

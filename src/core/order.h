@@ -101,7 +101,8 @@ void order_admit(struct order *order, const struct order_entry *entry);
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open);
 /* Removes an entry that will be admitted again, in whole or in part: jobs that
- * depend on its ids go on waiting. False: unknown num. */
+ * depend on its ids go on waiting. The next questions are about its ids, since
+ * one of them may have ended before. False: unknown num. */
 bool order_forget(struct order *order, uint64_t num);
 /* Sets its current holds. False: unknown num. */
 bool order_hold(struct order *order, uint64_t num, unsigned holds);

@@ -358,6 +358,24 @@ a_set_still_waits_for_a_dependency_that_joins_a_group(void **state) {
     is("c", STATE_PENDING);
 }
 
+/* b ended while a still stood for both. */
+static void a_set_fails_with_a_dependency_that_left_a_group(void **state) {
+    (void)state;
+    snprintf(sets[++set_count].id, sizeof(sets[0].id), "b");
+    sets[set_count].state = STATE_QUEUED;
+    dc("a", "f +b");
+    dc("c", "h <b");
+    settle();
+    is("c", STATE_STAGED);
+    set_of("b")->state = STATE_FAILED;
+    assert_true(order_forget(order, num_of("a")));
+    snprintf(set_of("a")->id, sizeof(sets[0].id), "was-a");
+    dc("a", "f");
+    settle();
+    failed("c", "dep-failed", "dependency b failed");
+    is("a", STATE_PENDING);
+}
+
 /* O9 */
 static void a_set_that_closes_a_cycle_fails_with_the_path(void **state) {
     (void)state;
@@ -490,6 +508,7 @@ int main(void) {
         STORY(a_group_and_its_dependents_create_no_cycle),
         STORY(a_cycle_through_a_group_is_detected),
         STORY(a_set_still_waits_for_a_dependency_that_joins_a_group),
+        STORY(a_set_fails_with_a_dependency_that_left_a_group),
         STORY(a_set_that_closes_a_cycle_fails_with_the_path),
         STORY(the_last_set_of_a_cycle_that_arrives_at_once_closes_it),
         STORY(a_set_that_depends_on_itself_fails),
