@@ -327,7 +327,7 @@ static void changed_say(struct span out, const char *label) {
  * directory is set aside, not repaired: its processes might redirect what we
  * write there as root. */
 static bool tree_restore(const struct land_start *start, struct git *git,
-                         const char *tree, const struct run *run,
+                         const char *tree, const struct run *run, size_t number,
                          bool *ret_restored, struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     CLEANUP(text_clear) struct text aside = TEXT_INIT;
@@ -350,9 +350,7 @@ static bool tree_restore(const struct land_start *start, struct git *git,
             "cannot compare the files of the checkout with the tree");
     changed_say(text_span(&out), run->label);
     *ret_restored = true;
-    text_addf(&aside, "%s/changed", start->work);
-    if (!dir_remove_tree(AT_FDCWD, text_string(&aside), err))
-        return false;
+    text_addf(&aside, "%s/changed.%zu", start->work, number);
     if (rename(run->dir, text_string(&aside)) != 0)
         return err_errno(err, errno, "cannot rename '%s'", run->dir);
     return tree_check_out(start, git, tree, &dir, err);
@@ -374,7 +372,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
     *ret_pass = give_to_user(start, names, &arena, &account, err);
     if (!*ret_pass)
         return is_forbidden(err, ret_status);
-    for (size_t i = 0; *ret_pass && i < start->check_count; i++) {
+    for (size_t i = 0; i < start->check_count; i++) {
         const struct land_check *check = &start->checks[i];
         CLEANUP(text_clear) struct text label = TEXT_INIT;
         text_addf(&label, "check '%s'", check->name);
@@ -389,10 +387,14 @@ bool target_checks_run(const struct land_start *start, struct git *git,
         if (!*ret_pass)
             return is_forbidden(err, ret_status);
         *ret_pass = check_verdict(&run, ret_status);
-        bool restored = false;
-        if (*ret_pass && i + 1 < start->check_count &&
-            (!tree_restore(start, git, tree, &run, &restored, err) ||
-             (restored && !give_to_user(start, names, &arena, &account, err))))
+        if (!*ret_pass || i + 1 == start->check_count)
+            break;
+        bool restored;
+        if (!tree_restore(start, git, tree, &run, i, &restored, err))
+            return false;
+        *ret_pass =
+            !restored || give_to_user(start, names, &arena, &account, err);
+        if (!*ret_pass)
             return is_forbidden(err, ret_status);
     }
     return true;

@@ -215,30 +215,47 @@ EOF
 scenario 'a check is not run again on a tree that passed it' \
     same_tree_same_check
 
-# The first check runs a file of the set, as a test suite does.
-later_check_sees_the_tree() {
+# submit_poisoned COMMANDS: two checks run a file of the set, as test suites do, and
+# a third one judges another file. The set is submitted, and the daemon runs.
+submit_poisoned() {
     make_base
     echo '! grep -qx poison bad' >lint.sh
     cat >base/conf.d/target.conf <<EOF
 [target "main"]
 check.unit = sh -c '! test -e test.sh || sh test.sh'
+check.more = sh -c '! test -e test.sh || sh test.sh'
 check.lint = sh '$here/lint.sh'
 EOF
     make_set poisoned DC bad poison
-    echo 'echo harmless >bad' >packing/lroot/test.sh
+    echo "$1" >packing/lroot/test.sh
     printf '##movetype\nDC\n##target\nmain\n##files\nbad\ntest.sh\n' \
         >packing/meta
     tar -C packing -cf "$made" meta lroot
     pointsman change submit "$made"
     within pointsman daemon all --until-idle
-    in_one_place poisoned F
-    pointsman why poisoned >out
-    says "check 'lint' exited with 1" out
+    same 'commits of poisoned' "$(times_landed poisoned)" 0
     pointsman logs poisoned >out
     says "check 'unit' changed bad, so the next check gets a new checkout" out
 }
-scenario 'a check sees the tree that lands, whatever the check before it did' \
+
+later_check_sees_the_tree() {
+    submit_poisoned 'echo harmless >bad'
+    says "check 'more' changed bad, so the next check gets a new checkout" out
+    in_one_place poisoned F
+    pointsman why poisoned >out
+    says "check 'lint' exited with 1" out
+}
+scenario 'a check sees the tree that lands, whatever the checks before it did' \
     later_check_sees_the_tree
+
+# Checks under the account of the server may write beside their checkout.
+restore_is_refused() {
+    submit_poisoned 'echo harmless >bad; mkdir -p ../changed.0/in-the-way'
+    says "cannot rename" out
+    in_one_place poisoned P
+}
+scenario 'no further check runs if a changed checkout cannot be replaced' \
+    restore_is_refused
 
 # ---- a target that cannot be used ----------------------------------------------
 
