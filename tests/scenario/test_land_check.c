@@ -29,6 +29,8 @@ static const char *in_dir(const char *format, ...) {
 }
 
 /* Writes a script to the directory of the test; returns the command line. */
+/* A script that a git of ours runs, in place of somebody else, must not work on
+ * the objects of our landing. */
 static const char *script(const char *name, const char *body) {
     static char rooms[4][1200];
     static unsigned next;
@@ -36,7 +38,10 @@ static const char *script(const char *name, const char *body) {
     snprintf(room, 1200, "sh '%s'", in_dir("%s", name));
     FILE *file = fopen(in_dir("%s", name), "w");
     assert_non_null(file);
-    fprintf(file, "base='%s'\n%s\n", test_dir(), body);
+    fprintf(file,
+            "base='%s'\nunset GIT_OBJECT_DIRECTORY "
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES\n%s\n",
+            test_dir(), body);
     fclose(file);
     return room;
 }

@@ -109,7 +109,9 @@ static void a_push_meanwhile_restarts_the_whole_group(void **state) {
     landing_begin();
     sh("rm -f pushed; mkdir -p fake; cat >fake/git <<'END'\n"
        "#!/bin/sh\ncase \" $* \" in *' update-ref '*)\n"
-       "[ -e %s/pushed ] || ( cd %s/clone; echo p >p; '%s' add p; '%s' -c "
+       "[ -e %s/pushed ] || ( unset GIT_OBJECT_DIRECTORY "
+       "GIT_ALTERNATE_OBJECT_DIRECTORIES\n"
+       "cd %s/clone; echo p >p; '%s' add p; '%s' -c "
        "user.name=P -c user.email=p@p commit -qm push; '%s' push -q origin "
        "main; touch ../pushed ) >&2;; esac\nexec '%s' \"$@\"\nEND\n"
        "chmod +x fake/git",
