@@ -1,6 +1,5 @@
 /* Output of an attempt: whole, its tail, a range of bytes or of lines, and as
  * it grows. Nothing is ever read whole into memory. */
-#include "core/reason.h"
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/map.h"
+#include "core/reason.h"
 #include "os/fd.h"
 #include "os/output.h"
 #include "scheduler/rollback_status.h"

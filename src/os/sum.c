@@ -21,12 +21,16 @@ static void put_hex(const unsigned char digest[SUM_BYTES],
     ret[2 * SUM_BYTES] = '\0';
 }
 
-void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
-    unsigned char digest[SUM_BYTES];
+static void digest_bytes(struct span bytes, unsigned char ret[SUM_BYTES]) {
     struct sum sum;
     sha256_init(&sum.state);
     sum_add(&sum, bytes);
-    sha256_digest(&sum.state, SUM_BYTES, digest);
+    sha256_digest(&sum.state, SUM_BYTES, ret);
+}
+
+void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
+    unsigned char digest[SUM_BYTES];
+    digest_bytes(bytes, digest);
     put_hex(digest, ret);
 }
 
@@ -40,10 +44,7 @@ void sum_ssh_digest(const unsigned char *digest, char ret[SUM_SSH_KEY_BYTES]) {
 
 void sum_ssh_blob(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
     unsigned char digest[SUM_BYTES];
-    struct sum sum;
-    sha256_init(&sum.state);
-    sum_add(&sum, key);
-    sha256_digest(&sum.state, SUM_BYTES, digest);
+    digest_bytes(key, digest);
     sum_ssh_digest(digest, ret);
 }
 

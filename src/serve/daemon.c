@@ -109,8 +109,7 @@ static void on_user(uv_signal_t *handle, int number) {
     log_info("USR1 has no meaning");
 }
 
-/* ---- the log --------------------------------------------------------------
- */
+/* ---- the log ------------------------------------------------------------- */
 
 /* The path of the regular file that standard error was opened as. */
 static char *find_log(void) {
