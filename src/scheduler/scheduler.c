@@ -682,8 +682,8 @@ static bool nothing_runs(const struct scheduler *scheduler) {
     if (!list_empty(&scheduler->attempts))
         return false;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
-        if (!scheduler_end_waits(scheduler,
-                                 LIST_OF(link, struct attempt, link)))
+        if (!scheduler_end_is_left(scheduler,
+                                   LIST_OF(link, struct attempt, link)))
             return false;
     }
     return true;

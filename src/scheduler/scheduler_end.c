@@ -154,16 +154,10 @@ static void plan_probe_trouble(struct scheduler *scheduler,
     attempt->probe_trouble = NULL;
 }
 
-/* The scheduler is being stopped: the next start asks again. */
-static bool is_left(const struct scheduler *scheduler,
-                    const struct attempt *attempt) {
+bool scheduler_end_is_left(const struct scheduler *scheduler,
+                           const struct attempt *attempt) {
     return scheduler->draining && attempt->probing &&
            attempt->probe_handle == 0 && attempt->probe_count > 0;
-}
-
-bool scheduler_end_waits(const struct scheduler *scheduler,
-                         const struct attempt *attempt) {
-    return is_left(scheduler, attempt);
 }
 
 struct wall scheduler_probes_next(const struct scheduler *scheduler) {
@@ -171,7 +165,8 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (attempt->probing && !attempt->probe_handle &&
-            !is_left(scheduler, attempt) && attempt->probe_again.ns < next.ns)
+            !scheduler_end_is_left(scheduler, attempt) &&
+            attempt->probe_again.ns < next.ns)
             next = attempt->probe_again;
     }
     return next;
@@ -375,7 +370,7 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         plan_probe_trouble(scheduler, attempt);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
-            if (!is_left(scheduler, attempt))
+            if (!scheduler_end_is_left(scheduler, attempt))
                 probe_start(scheduler, attempt);
             continue;
         }

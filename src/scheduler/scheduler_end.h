@@ -21,10 +21,9 @@ void scheduler_array_end_committed(struct scheduler *scheduler,
 void scheduler_plan_ends(struct scheduler *scheduler);
 void scheduler_end_committed(struct scheduler *scheduler,
                              const struct plan *plan, bool ok);
-/* True if only time can show what became of it: the target could not say whether
- * the set landed. If the scheduler is being stopped, the set stays executing,
- * and the next start asks again. */
-bool scheduler_end_waits(const struct scheduler *scheduler,
+/* True if the scheduler is being stopped and the target could not say whether
+ * the set landed: the set stays executing, and the next start asks again. */
+bool scheduler_end_is_left(const struct scheduler *scheduler,
                            const struct attempt *attempt);
 /* When the target of a landing with an unclear end is asked again; WALL_NEVER:
  * no such landing. */

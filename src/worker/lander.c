@@ -119,15 +119,19 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
         lander_retire(lander);
 }
 
-static void on_idle(uv_timer_t *timer) {
-    struct landers *landers = timer->data;
+void landers_retire_idle(struct landers *landers, int64_t idle_ms) {
     struct mono now = clock_mono();
     LIST_EACH (&landers->all, link) {
         struct lander *lander = LIST_OF(link, struct lander, link);
         if (lander->handle == 0 && !lander->is_retired &&
-            mono_ms_since(now, lander->idle_since) >= IDLE_MS)
+            mono_ms_since(now, lander->idle_since) >= idle_ms)
             lander_retire(lander);
     }
+}
+
+static void on_idle(uv_timer_t *timer) {
+    struct landers *landers = timer->data;
+    landers_retire_idle(landers, IDLE_MS);
     if (list_empty(&landers->all))
         uv_timer_stop(timer);
 }
@@ -252,14 +256,6 @@ bool landers_on_ended(struct landers *landers, const struct guard_end *end) {
         return true;
     }
     return false;
-}
-
-void landers_rest(struct landers *landers) {
-    LIST_EACH (&landers->all, link) {
-        struct lander *lander = LIST_OF(link, struct lander, link);
-        if (lander->handle == 0 && lander->sock >= 0)
-            lander_retire(lander);
-    }
 }
 
 static void on_idle_closed(uv_handle_t *handle) {

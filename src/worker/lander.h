@@ -60,8 +60,9 @@ void landers_kill(struct landers *landers, uint64_t handle, int signal,
 /* Reports of the guard. Ignored, or false, if they are about no lander. */
 void landers_on_started(struct landers *landers, uint64_t id, pid_t pid);
 bool landers_on_ended(struct landers *landers, const struct guard_end *end);
-/* Ends the landers that have nothing to do; the guard reports their ends. */
-void landers_rest(struct landers *landers);
+/* Ends the landers that have had nothing to do for `idle_ms`; the guard reports
+ * their ends. */
+void landers_retire_idle(struct landers *landers, int64_t idle_ms);
 /* Frees everything and calls `closed` from the loop; the guard is gone. */
 void landers_close(struct landers *landers, void (*closed)(void *ctx),
                    void *ctx);

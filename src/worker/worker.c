@@ -522,7 +522,7 @@ static bool adopt(struct worker *worker, const struct guard_options *options,
 
 bool worker_may_leave(struct worker *worker) {
     size_t running = 0;
-    landers_rest(worker->landers);
+    landers_retire_idle(worker->landers, 0);
     LIST_EACH (&worker->running, link) {
         const struct running *one = LIST_OF(link, struct running, link);
         if (one->pid < 0 || one->output_fd >= 0)
