@@ -142,8 +142,9 @@ static void report_others(struct run *run) {
 static void run_close(struct run *run) {
     report_others(run);
     client_close(run->client);
-    host_close(run->host, run->interrupts > 0);
+    host_stop(run->host, run->interrupts > 0);
     interrupt_wake(NULL, NULL);
+    host_close(run->host);
     fd_close(&run->wanted_fd);
     base_close(run->base);
     job_output_clear(&run->output);

@@ -138,7 +138,7 @@ void host_interrupted(struct host *host) {
     roles_interrupted(host->roles);
 }
 
-void host_close(struct host *host, bool now) {
+void host_stop(struct host *host, bool now) {
     if (!host)
         return;
     api_free(host->api);
@@ -152,6 +152,11 @@ void host_close(struct host *host, bool now) {
             roles_stop(host->roles, 0);
         }
     }
+}
+
+void host_close(struct host *host) {
+    if (!host)
+        return;
     roles_close(host->roles, on_closed, host);
     while (!host->closed)
         uv_run(&host->loop, UV_RUN_ONCE);

@@ -39,16 +39,18 @@ struct api *host_api(struct host *host);
  * a wake-up) or the time is up; -1 = no limit. False: the host cannot
  * continue (the registry is lost). */
 bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
-/* Ends a host_wait, and the waiting in host_close. May be called from any
- * thread and from signal handlers. */
+/* Ends a host_wait, and the waiting in host_stop. May be called from any thread
+ * and from signal handlers, until host_close. */
 void host_hurry(struct host *host);
 /* The pause is over. */
 void host_go_on(struct host *host);
 /* Ctrl-C was sent to this process group (worker_interrupted). */
 void host_interrupted(struct host *host);
-/* Starts nothing new, lets running jobs end (for [queue] drain seconds,
- * unless `now`), ends the rest as roles_stop does and returns it to P, closes.
- * The API must have no open call. NULL is fine. */
-void host_close(struct host *host, bool now);
+/* Starts nothing new and lets running jobs end (for [queue] drain seconds,
+ * unless `now`); ends the others as roles_stop does, and they go back to their
+ * queue. The API must have no open call, and ends here. NULL is fine. */
+void host_stop(struct host *host, bool now);
+/* After host_stop. NULL is fine. */
+void host_close(struct host *host);
 
 #endif

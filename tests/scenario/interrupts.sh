@@ -13,8 +13,10 @@ faulty=$(CDPATH='' cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # each start of a job.
 interrupted() {
     came=0
+    # Not the beginning of another id: `status` would find that job.
+    id=call-$1-
     within "$faulty" --interrupt --log calls --at "$1" -- pointsman run \
-        --id "at$1" -- sh -c 'echo "$POINTSMAN_JOB" >>starts; exit 7' \
+        --id "$id" -- sh -c 'echo "$POINTSMAN_JOB" >>starts; exit 7' \
         >said 2>&1 || came=$?
 }
 
@@ -27,7 +29,6 @@ count_calls() {
 }
 
 judge_point() {
-    id=at$at
     before=$(grep -cx "$id" starts)
     if [ -n "$server" ]; then
         within pointsman run -- true
