@@ -51,7 +51,7 @@ scenario() {
     mkdir "$here"
     (
         started=
-        trap 'clear_started' EXIT
+        trap 'show_state $?; clear_started' EXIT
         cd "$here" || exit 1
         export POINTSMAN_BASE="$here/base"
         set -eu
@@ -67,10 +67,25 @@ scenario() {
         failed=$((failed + 1))
         echo "not ok $scenarios - $sentence"
         echo "# exit status $result; the last lines of its output:"
-        tail -n ${SCENARIO_LINES:-60} "$top/said.$scenarios" | sed 's/^/#   /'
+        tail -n ${SCENARIO_LINES:-120} "$top/said.$scenarios" | sed 's/^/#   /'
         [ -z "${SCENARIO_KEEP:-}" ] || cp -r "$top" "$SCENARIO_KEEP"
     fi
     rm -rf "$here"
+}
+
+# show_state STATUS: what the base and its processes are doing if the scenario
+# failed, for faults that do not come back when one looks for them
+show_state() {
+    [ "$1" -ne 0 ] && [ "$1" -ne 77 ] && [ -d "$here/base/ctrl" ] || return 0
+    echo '--- history:'
+    timeout -k 1 20 pointsman history 2>&1 | tail -n 40 || :
+    echo '--- processes:'
+    for process in /proc/[0-9]*; do
+        case $(readlink "$process/cwd") in
+        "$here"*) ps -o pid=,ppid=,stat=,etimes=,wchan:20=,args= \
+            -p "${process#/proc/}" | cut -c1-200 ;;
+        esac
+    done
 }
 
 clear_started() {
