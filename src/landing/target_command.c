@@ -176,7 +176,8 @@ static void wait_for_reader(int fd) {
 }
 
 /* Starts it and waits until it has ended; run->end says how it went.
- * ERR_DENIED: its account may not enter its directory. */
+ * ERR_CONFIG: it cannot be started; ERR_DENIED: its account may not enter its
+ * directory. */
 static bool run_through(struct run *run, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text env = TEXT_INIT;
@@ -288,6 +289,37 @@ static bool is_forbidden(const struct err *err,
     return true;
 }
 
+/* A name such as ./check or tools/check is a file of the tree, which the set
+ * may have changed; any other program is one of this machine. */
+static bool is_of_tree(const char *command) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    char **words;
+    size_t count;
+    struct err ignored;
+    return words_split(span_of(command), &arena, &words, &count, &ignored) &&
+           count > 0 && words[0][0] != '/' && strchr(words[0], '/') != NULL;
+}
+
+/* The check could not be started. True: that is a verdict. No set is to blame
+ * for a program that this machine lacks. */
+static bool unstarted_verdict(const struct run *run,
+                              struct land_status *ret_status,
+                              const struct err *err) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    if (err->kind != ERR_CONFIG)
+        return is_forbidden(err, ret_status);
+    text_adds(&why, err->text);
+    if (is_of_tree(run->command)) {
+        land_status_set(ret_status, LAND_FAILED, "check-failed",
+                        text_span(&why));
+        return true;
+    }
+    text_adds(&why, "; install it, or its interpreter, on this machine, or "
+                    "change the check");
+    land_status_set(ret_status, LAND_UNAVAILABLE, "", text_span(&why));
+    return true;
+}
+
 /* A filter of the repository, or a conversion that the set's .gitattributes
  * asks for, would make the checks see other bytes than those that land. So the
  * tree is written as it is stored, unless the target wants the filters.
@@ -385,7 +417,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
                           .account = account};
         *ret_pass = run_through(&run, err);
         if (!*ret_pass)
-            return is_forbidden(err, ret_status);
+            return unstarted_verdict(&run, ret_status, err);
         *ret_pass = check_verdict(&run, ret_status);
         if (!*ret_pass || i + 1 == start->check_count)
             break;

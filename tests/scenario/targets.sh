@@ -159,6 +159,29 @@ scenario 'sets wait for a branch that is checked out' checked_out
 scenario 'sets on a merge train wait for a branch that is checked out' \
     on_train checked_out
 
+# ---- a check program that is missing -------------------------------------------
+
+no_program() {
+    make_base
+    printf '[target "main"]\ncheck.count = %s/count all\n' \
+        "$here" >base/conf.d/check.conf
+    serve_begin
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    inside() {
+        "$@"
+    }
+    assert_held "cannot start '$here/count': No such file"
+    printf '#!%s/interpreter\n' "$here" >count
+    chmod +x count
+    await '"kind":"move","id":"C[12]".*"reason":"unavailable"'
+    ln -s /bin/sh interpreter
+    assert_goes_on
+}
+scenario 'sets wait for the program of a check' no_program
+scenario 'sets on a merge train wait for the program of a check' \
+    on_train no_program
+
 # ---- a disk that fails --------------------------------------------------------
 
 # failing_disk WHO CALL...: each of these calls that write, of processes whose

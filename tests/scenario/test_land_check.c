@@ -249,13 +249,48 @@ static void a_check_that_crashes_fails(void **state) {
                 "failed check-failed check 'unit' was killed by signal 11");
 }
 
-static void a_check_that_cannot_run_fails_permanently(void **state) {
+static void a_check_that_this_machine_lacks_is_no_fault_of_a_set(void **state) {
     (void)state;
     landing_begin();
-    struct outcome outcome = land(&(struct attempt){
-        .set = &plain, .checks = {"odd", "/no/such/program"}});
-    assert_starts(&outcome, "permanent cannot run check 'odd': ");
-    assert_int_equal(outcome.exit_code, 100);
+    const char *before = tip();
+    sh("printf '#!/no/such/interpreter\\n' >script; chmod +x script\n"
+       "printf 'text\\n' >text");
+    const char *const checks[] = {"no-such-program-here --all",
+                                  "/no/such/program", in_dir("script"),
+                                  in_dir("text")};
+    for (size_t i = 0; i < COUNT(checks); i++) {
+        struct outcome outcome = land(
+            &(struct attempt){.set = &plain, .checks = {"odd", checks[i]}});
+        assert_starts(&outcome, "unavailable cannot run check 'odd': cannot "
+                                "start '");
+        assert_says(&outcome, "; install it, or its interpreter, on this "
+                              "machine, or change the check");
+        assert_int_equal(outcome.exit_code, 111);
+        assert_unmoved(&outcome, before);
+    }
+}
+
+static void
+a_check_of_the_tree_that_cannot_run_is_a_fault_of_the_set(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    static const struct set set = {
+        .id = "C1",
+        .files = {{"missing", "#!/no/such/interpreter\n", 0755},
+                  {"t/127", "#!/bin/sh\nexit 127\n", 0755}}};
+    static const char *const checks[] = {"./missing", "./none", "t/127"};
+    static const char *const says[] = {
+        "failed check-failed cannot run check 'own': cannot start './missing'",
+        "failed check-failed cannot run check 'own': cannot start './none'",
+        "failed check-failed check 'own' exited with 127"};
+    for (size_t i = 0; i < COUNT(checks); i++) {
+        struct outcome outcome =
+            land(&(struct attempt){.set = &set, .checks = {"own", checks[i]}});
+        assert_starts(&outcome, says[i]);
+        assert_int_equal(outcome.exit_code, 101);
+        assert_unmoved(&outcome, before);
+    }
 }
 
 static void a_check_that_times_out_is_killed_with_its_children(void **state) {
@@ -800,7 +835,9 @@ int main(void) {
         cmocka_unit_test(a_check_may_fail_temporarily),
         cmocka_unit_test(a_check_that_somebody_kills_may_be_tried_again),
         cmocka_unit_test(a_check_that_crashes_fails),
-        cmocka_unit_test(a_check_that_cannot_run_fails_permanently),
+        cmocka_unit_test(a_check_that_this_machine_lacks_is_no_fault_of_a_set),
+        cmocka_unit_test(
+            a_check_of_the_tree_that_cannot_run_is_a_fault_of_the_set),
         cmocka_unit_test(a_check_that_times_out_is_killed_with_its_children),
         cmocka_unit_test(processes_left_by_a_check_are_killed),
         cmocka_unit_test(what_gc_removes_during_a_check_is_stored_again),
