@@ -15,7 +15,8 @@
 enum {
     BINARY_LOOK_BYTES = 8000, /* git treats a file with a NUL in these as binary
                                */
-    CONTENT_MAX_BYTES = 1023 << 20 /* largest file that git merges */
+    CONTENT_MAX_BYTES = 1023 << 20, /* largest file that git merges */
+    LINES_LOOKED_AT = 16            /* between two changes */
 };
 
 void path_merge_clear(struct path_merge *merge) {
@@ -146,11 +147,45 @@ static struct stretch stretch_find(struct span base, struct span side) {
     return (struct stretch){same, base.len - tail, side.len - tail};
 }
 
+static struct span line_at(struct span text, size_t at) {
+    struct span line, rest = span_make(text.p + at, text.len - at);
+    (void)span_cut(&rest, '\n', &line);
+    return line;
+}
+
+static bool has_line(struct span text, size_t begin, size_t end,
+                     struct span line) {
+    for (size_t at = begin; at < end;) {
+        struct span other = line_at(text, at);
+        if (span_equal(other, line))
+            return true;
+        at += other.len + 1;
+    }
+    return false;
+}
+
+/* git shows a change as late as it can: lines added or removed in "x x x" are
+ * the last ones. So a change moves down over lines that equal its own, and may
+ * reach the other change. False: it may reach `end`. */
+static bool stays_above(struct span base, struct span side,
+                        const struct stretch *change, size_t end) {
+    for (size_t at = change->end, i = 0; at < end && i < LINES_LOOKED_AT; i++) {
+        struct span line = line_at(base, at);
+        if (!has_line(base, change->begin, change->end, line) &&
+            !has_line(side, change->begin, change->side_end, line))
+            return true;
+        at += line.len + 1;
+    }
+    return false;
+}
+
 /* Appends `first` up to its change and the unchanged lines behind it, then
- * `second` from its change on. False: no line lies between the two changes. */
-static bool join(struct span first, const struct stretch *a, struct span second,
-                 const struct stretch *b, struct text *out) {
-    if (a->end >= b->begin)
+ * `second` from its change on. False: perhaps no line lies between the two
+ * changes. */
+static bool join(struct span base, struct span first, const struct stretch *a,
+                 struct span second, const struct stretch *b,
+                 struct text *out) {
+    if (a->end >= b->begin || !stays_above(base, first, a, b->begin))
         return false;
     text_add(out, first.p, a->side_end + (b->begin - a->end));
     text_add(out, second.p + b->begin, second.len - b->begin);
@@ -164,7 +199,8 @@ static bool apart_merge(const struct path_blob *blobs, struct text *out) {
                 ours = text_span(&blobs[PATH_OURS].content),
                 theirs = text_span(&blobs[PATH_THEIRS].content);
     struct stretch a = stretch_find(base, ours), b = stretch_find(base, theirs);
-    return join(ours, &a, theirs, &b, out) || join(theirs, &b, ours, &a, out);
+    return join(base, ours, &a, theirs, &b, out) ||
+           join(base, theirs, &b, ours, &a, out);
 }
 
 /* ---- merging ------------------------------------------------------------- */
