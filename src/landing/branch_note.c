@@ -2,14 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/text.h"
 #include "os/dir.h"
+#include "os/fd.h"
 #include "os/owner.h"
 #include "os/sum.h"
+
+enum { NOTE_MAX_BYTES = 16384 };
 
 static void note_format(const char *git, const char *branch, struct text *text,
                         char ret_name[SUM_TEXT_BYTES]) {
@@ -17,16 +21,38 @@ static void note_format(const char *git, const char *branch, struct text *text,
     sum_bytes(text_span(text), ret_name);
 }
 
-static bool note_exists(const char *dir, const char *git, const char *branch,
-                        bool *ret_exists, struct err *err) {
+struct note {
+    struct text path;
+    bool exists;
+    char commit[OID_BYTES]; /* "": an earlier version did not write it */
+};
+
+static void note_clear(struct note *note) {
+    text_clear(&note->path);
+}
+
+static bool note_read(const char *dir, const char *git, const char *branch,
+                      struct note *ret_note, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
     char name[SUM_TEXT_BYTES];
+    struct span line, rest;
     note_format(git, branch, &text, name);
-    text_addf(&path, "%s/%s", dir, name);
-    *ret_exists = access(text_string(&path), F_OK) == 0;
-    return *ret_exists || errno == ENOENT ||
-           err_errno(err, errno, "cannot look for '%s'", text_string(&path));
+    text_addf(&ret_note->path, "%s/%s", dir, name);
+    const char *path = text_string(&ret_note->path);
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ||
+               err_errno(err, errno, "cannot look for '%s'", path);
+    if (!dir_read_file(fd, NOTE_MAX_BYTES, &content, err))
+        return err_wrap(err, "cannot read '%s'", path);
+    ret_note->exists = true;
+    rest = text_span(&content);
+    for (int i = 0; span_cut(&rest, '\n', &line); i++)
+        if (i == 2 && git_oid_is_valid(line))
+            snprintf(ret_note->commit, OID_BYTES, "%.*s", (int)line.len,
+                     line.p);
+    return true;
 }
 
 /* The directory's own name must be durable before a note in it is. */
@@ -46,14 +72,12 @@ static bool notes_make(const char *dir, struct err *err) {
 }
 
 static bool note_write(const char *dir, const char *git, const char *branch,
-                       struct err *err) {
+                       const char *tip, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
     char name[SUM_TEXT_BYTES];
-    bool exists;
-    if (!note_exists(dir, git, branch, &exists, err) || exists)
-        return exists;
     note_format(git, branch, &text, name);
+    text_addf(&text, "%s\n", tip);
     if (!notes_make(dir, err))
         return false;
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -62,17 +86,40 @@ static bool note_write(const char *dir, const char *git, const char *branch,
     return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
 }
 
+/* A repository that has lost all of its history, also after a forced push, is
+ * another one. */
+static bool is_same(const struct note *note, const char *git,
+                    const char *branch, struct git_pipe *objects,
+                    struct err *err) {
+    char oid[OID_BYTES], tree[OID_BYTES];
+    bool found = false;
+    if (!git_commit_read(objects, note->commit, oid, tree, &found, err))
+        return false;
+    return found ||
+           err_set(err, ERR_UNAVAILABLE,
+                   "the repository '%s' is not the one that was used before: "
+                   "commit %.12s, with which branch '%s' began here, is not in "
+                   "it; put that repository back or, if this one is right, "
+                   "remove the file '%s'",
+                   git, note->commit, branch, text_string(&note->path));
+}
+
 bool branch_note_meet(const char *dir, const char *git, const char *branch,
-                      bool exists, struct err *err) {
-    bool existed = false;
+                      const char *tip, struct git_pipe *objects,
+                      struct err *err) {
+    CLEANUP(note_clear) struct note note = {.path = TEXT_INIT};
     if (dir == NULL)
         return true;
-    if (exists)
-        return note_write(dir, git, branch, err);
-    return note_exists(dir, git, branch, &existed, err) &&
-           (!existed ||
-            err_set(err, ERR_UNAVAILABLE,
-                    "branch '%s' is missing in the repository '%s' and existed "
-                    "before; restore it, it is not created again",
-                    branch, git));
+    if (!note_read(dir, git, branch, &note, err))
+        return false;
+    if (tip[0] == '\0')
+        return !note.exists ||
+               err_set(err, ERR_UNAVAILABLE,
+                       "branch '%s' is missing in the repository '%s' and "
+                       "existed before; restore it, it is not created again",
+                       branch, git);
+    if (note.commit[0] == '\0')
+        return note_write(dir, git, branch, tip, err);
+    return strcmp(note.commit, tip) == 0 ||
+           is_same(&note, git, branch, objects, err);
 }

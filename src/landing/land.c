@@ -101,7 +101,7 @@ static enum step finish_landed(struct landing *landing,
 static bool branch_remember(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     return branch_note_meet(start->branches, landing->git->dir, start->branch,
-                            landing->tip[0] != '\0', err);
+                            landing->tip, &landing->merge.trees.objects, err);
 }
 
 /* Reads the branch and finds the commits of the sets on it. If this takes two

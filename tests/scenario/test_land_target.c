@@ -397,6 +397,44 @@ static void other_branches_and_repositories_are_created(void **state) {
     assert_starts(&outcome, "done ");
 }
 
+static void a_set_waits_while_another_repository_is_in_the_place(void **state) {
+    (void)state;
+    char sections[128], other[65];
+    landing_begin();
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    const struct set based = {
+        .id = "C3", .sections = sections, .files = {{"f", "based\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    sh("mv target.git away.git; git init -q --bare -b main target.git\n"
+       "cd target.git; t=$(git write-tree); git update-ref refs/heads/main "
+       "$(git commit-tree -m other $t)");
+    snprintf(other, sizeof other, "%s", tip());
+    const struct set *const sets[] = {&based, &later};
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        const struct attempt attempts[] = {
+            {.set = sets[i], .seen = other},
+            {.set = sets[i], .seen = other, .checks = {"fine", "true"}}};
+        for (size_t j = 0; j < COUNT(attempts); j++) {
+            outcome = land(&attempts[j]);
+            assert_starts(&outcome, "unavailable the repository '");
+            assert_says(&outcome, "is not the one that was used before");
+            assert_int_equal(outcome.exit_code, 111);
+            assert_unmoved(&outcome, other);
+        }
+    }
+    /* A copy of the former one is the same. */
+    sh("mv target.git other.git; git clone -q --bare away.git target.git");
+    outcome = land(&(struct attempt){.set = &later});
+    assert_landed(&outcome);
+    /* Somebody may decide that the other one is right. */
+    sh("rm -rf target.git; mv other.git target.git; rm branches/*");
+    outcome = land(&(struct attempt){.set = &based, .seen = other});
+    assert_starts(&outcome, "failed policy its ##base commit is not in ");
+    outcome = land(&(struct attempt){.set = &later});
+    assert_landed(&outcome);
+}
+
 /* ---- a set that has left the branch -------------------------------------- */
 
 static void a_set_waits_for_a_dependency_that_left_the_branch(void **state) {
@@ -486,6 +524,7 @@ int main(void) {
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
         cmocka_unit_test(a_branch_that_vanishes_is_not_created_again),
         cmocka_unit_test(other_branches_and_repositories_are_created),
+        cmocka_unit_test(a_set_waits_while_another_repository_is_in_the_place),
         cmocka_unit_test(a_set_waits_for_a_dependency_that_left_the_branch),
         cmocka_unit_test(a_set_that_landed_does_not_wait_for_its_dependency),
         cmocka_unit_test(
