@@ -10,6 +10,7 @@
 #define REASON_START "start"
 #define REASON_OK "ok"
 #define REASON_ALREADY_LANDED "already-landed"
+#define REASON_NO_CHANGE "no-change" /* its content was on the branch already */
 #define REASON_CONFLICT "conflict"
 #define REASON_PERM "perm"   /* it will not be retried */
 #define REASON_TEMP "temp"   /* a temporary failure */

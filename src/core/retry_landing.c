@@ -3,6 +3,7 @@
 #include "core/reason.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The exit code of a landing that was sent TERM (doc/design/landing.md,
  * L11). */
@@ -134,20 +135,21 @@ static struct span find_culprit(const struct retry_carried *sets, size_t count,
     return (struct span){0};
 }
 
-/* "TIP C1:OID C2=OID"; "=" if it was on the branch before. */
+/* "TIP C1:OID C2=OID C3~OID". *ret_mark: ':' it is new, '=' it was on the
+ * branch before, '~' its content was; 0: it is not named. */
 static struct span commit_of(struct span said, struct span id, bool first,
-                             bool *ret_before) {
+                             char *ret_mark) {
     struct span word, tip = {0}, rest = said;
-    *ret_before = false;
+    *ret_mark = 0;
     while (span_cut(&rest, ' ', &word)) {
         if (tip.p == NULL)
             tip = first ? word : SPAN("");
         if (word.len <= id.len + 1 ||
-            !span_equal(span_make(word.p, id.len), id))
+            !span_equal(span_make(word.p, id.len), id) ||
+            memchr(":=~", word.p[id.len], 3) == NULL)
             continue;
-        *ret_before = word.p[id.len] == '=';
-        if (*ret_before || word.p[id.len] == ':')
-            return span_make(word.p + id.len + 1, word.len - id.len - 1);
+        *ret_mark = word.p[id.len];
+        return span_make(word.p + id.len + 1, word.len - id.len - 1);
     }
     return tip;
 }
@@ -188,12 +190,33 @@ static void fail_for(struct retry_verdict *own, const char *reason,
     fail_with(own, culprit, text_string(&text));
 }
 
+/* A set that is alone has the detail of its attempt, unless it is named. */
+static struct retry_verdict done_of(const struct retry_carried *sets,
+                                    size_t count, size_t which,
+                                    const struct retry_verdict *whole,
+                                    struct span said) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct retry_verdict own = *whole;
+    char mark;
+    struct span commit = commit_of(said, sets[which].id, which == 0, &mark);
+    if (mark == '~') {
+        text_addf(&text, "its content is on the branch already: %.*s",
+                  (int)commit.len, commit.p);
+        say(&own, REASON_NO_CHANGE, text_span(&text));
+    } else if (count > 1) {
+        say(&own, mark == '=' ? REASON_ALREADY_LANDED : whole->reason, commit);
+    }
+    return own;
+}
+
 struct retry_verdict retry_of_carried(const struct retry_carried *sets,
                                       size_t count, size_t which,
                                       const struct retry_verdict *whole,
                                       struct span said) {
     const struct retry_carried *set = &sets[which];
     struct retry_verdict own = *whole;
+    if (whole->to == STATE_DONE)
+        return done_of(sets, count, which, whole, said);
     if (count == 1)
         return own;
     if (whole->hold != 0) { /* the others wait for the set that it names */
@@ -202,11 +225,7 @@ struct retry_verdict retry_of_carried(const struct retry_carried *sets,
             own.hold = 0;
         return own;
     }
-    if (whole->to == STATE_DONE) {
-        bool before;
-        struct span commit = commit_of(said, set->id, which == 0, &before);
-        say(&own, before ? REASON_ALREADY_LANDED : whole->reason, commit);
-    } else if (whole->to == STATE_TERMINATED && set->killer != RETRY_OPERATOR) {
+    if (whole->to == STATE_TERMINATED && set->killer != RETRY_OPERATOR) {
         fail_with(&own, cancelled_one(sets, count), "was cancelled");
     } else if (whole->to == STATE_ABANDONED && set->killer != RETRY_ROLLBACK) {
         own.to = STATE_PENDING; /* until that rollback is over */

@@ -35,6 +35,7 @@ struct landing_set {
     struct set_blobs blobs;
     bool is_loaded;      /* they are known */
     bool has_landed;     /* it is on the branch already */
+    bool is_empty;       /* its commit changes nothing */
     char oid[OID_BYTES]; /* its commit */
 };
 
@@ -85,16 +86,22 @@ static enum step stop_if_asked(struct landing *landing) {
                : finish(landing, LAND_STOPPED, "", SPAN(""));
 }
 
+static char mark_of(const struct landing_set *set) {
+    return set->has_landed ? '=' : set->is_empty ? '~' : ':';
+}
+
 /* "COMMIT", or for several sets "TIP ID:COMMIT ID=COMMIT"; "=" for sets that
- * were on the branch already. */
+ * were on the branch already, and "~" for those whose content was: such a set
+ * is named even if it is alone. */
 static enum step finish_landed(struct landing *landing,
                                enum land_verdict verdict, const char *tip) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_adds(&text, tip);
-    for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
-        text_addf(&text, " %s%c%s", landing->sets[i].start->id,
-                  landing->sets[i].has_landed ? '=' : ':',
-                  landing->sets[i].oid);
+    for (size_t i = 0; i < landing->set_count; i++) {
+        const struct landing_set *set = &landing->sets[i];
+        if (landing->set_count > 1 || set->is_empty)
+            text_addf(&text, " %s%c%s", set->start->id, mark_of(set), set->oid);
+    }
     return finish(landing, verdict, "", text_span(&text));
 }
 
@@ -280,7 +287,8 @@ static enum step merge(struct landing *landing, struct landing_set *set,
         return finish_for(landing, set, LAND_CONFLICT, "", why);
     if (landing->merge.result == MERGE_REFUSED)
         return finish_for(landing, set, LAND_FAILED, "policy", why);
-    if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
+    set->is_empty = strcmp(landing->merge.tree, landing->merge.tip_tree) == 0;
+    if (set->is_empty)
         printf("the branch already contains all of it\n");
     return STEP_GO_ON;
 }

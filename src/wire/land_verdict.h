@@ -4,7 +4,9 @@
  *
  *     done COMMIT              on the branch now; for a command, no COMMIT
  *     done COMMIT ID:COMMIT... the same for sets that land together: the
- *                              branch's tip, then the commit of each set
+ *                              branch's tip, then the commit of each set;
+ *                              ID=COMMIT: it was there before; ID~COMMIT: its
+ *                              content was, and the commit changes nothing
  *     already-landed COMMIT    it was there before this attempt
  *     landed COMMIT            answers --probe
  *     not-landed               answers --probe

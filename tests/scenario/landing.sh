@@ -58,6 +58,42 @@ seen_survives_a_rebuild() {
 scenario 'a rebuilt registry still knows the branch at the admission' \
     seen_survives_a_rebuild
 
+# C1 to C3 land with one move, C4 alone.
+content_is_there() {
+    make_base
+    push a one
+    push c three
+    for id in C1 C2 C3; do
+        make_set $id DC "$id" "$id"
+        [ $id = C2 ] || make_set $id DC a one
+        pointsman -q change submit "$made" >id
+    done
+    within pointsman daemon all --until-idle
+    make_set C4 DC c three
+    pointsman -q change submit "$made" >id
+    within pointsman daemon all --until-idle
+    for id in C1 C3 C4; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+        there="no-change: its content is on the branch already: $(
+            git -C project.git log --format=%H --grep "^CS-Id: $id" main)"
+        ends 0 pointsman status $id
+        says "$there" out
+        ends 0 pointsman why $id
+        says "$there" out
+        ends 0 pointsman history $id
+        says 'executing > done no-change' out
+    done
+    ends 0 pointsman status C2
+    says_not no-change out
+    rm -f base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    ends 0 pointsman fsck
+    ends 0 pointsman status C1
+    says 'no-change: its content is on the branch already' out
+}
+scenario 'a set whose content is on the branch already says so' content_is_there
+
 # ---- a set that has left its branch -------------------------------------------
 
 left_the_branch() {

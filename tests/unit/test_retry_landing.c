@@ -229,6 +229,22 @@ static void a_single_set_has_the_verdict_of_its_attempt(void **state) {
        "C1:a1");
 }
 
+static void
+a_set_whose_content_was_there_has_a_reason_of_its_own(void **state) {
+    (void)state;
+    const char *line = "f3 C1:a1 C2~b2 C3=c3";
+    const char *detail = "its content is on the branch already: b2";
+    struct retry_verdict whole =
+        retry_verdict_make(STATE_DONE, "ok", SPAN("b2 C2~b2"));
+    is(carried(1, STATE_DONE, "ok", line), STATE_DONE, "no-change", detail);
+    is(carried(0, STATE_DONE, "ok", line), STATE_DONE, "ok", "a1");
+    is(carried(2, STATE_DONE, "ok", line), STATE_DONE, "already-landed", "c3");
+    is(retry_of_carried(&sets[1], 1, 0, &whole, SPAN("b2 C2~b2")), STATE_DONE,
+       "no-change", detail);
+    assert_true(
+        job_step_is_legal(STATE_EXECUTING, STATE_DONE, SPAN("no-change")));
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
@@ -246,6 +262,7 @@ int main(void) {
         T(only_an_end_without_a_verdict_is_unclear),
         T(a_single_set_has_the_verdict_of_its_attempt),
         T(each_set_is_done_with_its_own_commit),
+        T(a_set_whose_content_was_there_has_a_reason_of_its_own),
         T(the_set_at_fault_fails_with_its_reason_and_fails_the_others),
         T(a_cancelled_set_fails_the_others),
         T(sets_that_a_rollback_did_not_stop_wait_again),
