@@ -8,7 +8,10 @@
 
 #include "os/fd.h"
 
-enum { LINE_BYTES = 4096 };
+enum {
+    LINE_BYTES = 4096,
+    SYMBOLIC_REFS = 5 /* git follows no more, one after the other */
+};
 
 /* The first line of DIR/NAME, without LF. */
 static bool read_line(const char *dir, const char *name, char line[LINE_BYTES],
@@ -87,6 +90,41 @@ static bool packed_read(const char *dir, const char *name,
     }
     fclose(file);
     return ok;
+}
+
+/* "refs/heads/main" if the file has "ref: refs/heads/main" or is, as early
+ * versions of git made it, a symbolic link to that; else "". */
+static void next_ref(const char *dir, const char *ref, char next[LINE_BYTES]) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char line[LINE_BYTES];
+    bool missing;
+    text_addf(&path, "%s/%s", dir, ref);
+    ssize_t n = readlink(text_string(&path), next, LINE_BYTES - 1);
+    next[n > 0 ? n : 0] = '\0';
+    if (span_starts(span_of(next), "refs/"))
+        return;
+    next[0] = '\0';
+    if (!read_line(dir, ref, line, &missing) ||
+        !span_starts(span_of(line), "ref:"))
+        return;
+    struct span name = span_trim(span_of(line + strlen("ref:")));
+    snprintf(next, LINE_BYTES, "%.*s", (int)name.len, name.p);
+}
+
+bool branch_tip_ref(const char *git, struct span branch, struct text *ret_ref) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    char next[LINE_BYTES];
+    text_addf(ret_ref, "refs/heads/%.*s", (int)branch.len, branch.p);
+    if (!branch_tip_directory(git, &dir))
+        return false;
+    for (int i = 0; i < SYMBOLIC_REFS; i++) {
+        next_ref(text_string(&dir), text_string(ret_ref), next);
+        if (next[0] == '\0')
+            return true;
+        text_reset(ret_ref);
+        text_adds(ret_ref, next);
+    }
+    return false;
 }
 
 bool branch_tip_read(const char *git, struct span branch,

@@ -11,6 +11,10 @@
 /* Appends the directory where the branches are: that of the repository, also
  * for one of its work trees. `git` as below. False: there is no repository. */
 bool branch_tip_directory(const char *git, struct text *ret_dir);
+/* Appends the full name of the branch, "refs/heads/main", or of the reference
+ * that it leads to as a symbolic ref. `git` as below. False: there is no
+ * repository, or the symbolic refs lead nowhere. */
+bool branch_tip_ref(const char *git, struct span branch, struct text *ret_ref);
 /* `git`: a git directory, or a work tree with .git inside. ret_oid "": there is
  * no such branch. False: the files do not give an answer (no repository, a
  * symbolic ref, refs stored in another way); git itself may. */

@@ -10,45 +10,59 @@
 
 /* ---- one branch, two targets --------------------------------------------- */
 
-/* The directory with the branches. False: there is no repository now. */
-static bool find_branches(const char *path, struct stat *ret_st) {
-    CLEANUP(text_clear) struct text dir = TEXT_INIT;
-    return branch_tip_directory(path, &dir) &&
-           stat(text_string(&dir), ret_st) == 0;
+/* Where the branch of a target is. */
+struct place {
+    bool is_known;   /* it is a branch, and its repository is there */
+    struct stat st;  /* of the directory with the branches */
+    struct span ref; /* "refs/heads/main", which symbolic refs lead to */
+};
+
+static void place_find(const struct config_target *target,
+                       const char *base_path, struct arena *arena,
+                       struct place *ret_place) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT, ref = TEXT_INIT;
+    *ret_place = (struct place){0};
+    if (target->git.len == 0)
+        return;
+    const char *path = base_resolve(base_path, target->git, arena);
+    ret_place->is_known = branch_tip_directory(path, &dir) &&
+                          stat(text_string(&dir), &ret_place->st) == 0 &&
+                          branch_tip_ref(path, target->branch, &ref);
+    ret_place->ref = arena_span(arena, text_span(&ref));
 }
 
-static bool is_same_branch(const char *base_path,
-                           const struct config_target *one,
-                           const struct config_target *other) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct stat st, other_st;
-    if (one->git.len == 0 || other->git.len == 0 ||
-        !span_equal(one->branch, other->branch))
-        return false;
-    const char *path = base_resolve(base_path, one->git, &arena);
-    const char *other_path = base_resolve(base_path, other->git, &arena);
-    return find_branches(path, &st) && find_branches(other_path, &other_st) &&
-           st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
+static bool is_same(const struct place *a, const struct place *b) {
+    return a->is_known && b->is_known && a->st.st_dev == b->st.st_dev &&
+           a->st.st_ino == b->st.st_ino && span_equal(a->ref, b->ref);
 }
 
-static bool is_alone(const struct config *config, const char *base_path,
+static bool is_alone(const struct config *config, const struct place *places,
                      size_t at, struct err *err) {
     const struct config_target *target = &config->targets[at];
     struct config_spot spot =
         config_spot_of(target->git_origin, target->origin, err);
     for (size_t i = 0; i < at; i++) {
-        const struct config_target *other = &config->targets[i];
-        if (is_same_branch(base_path, other, target))
-            return config_target_refuse_twin(&spot, other, target);
+        struct span branch = places[at].ref;
+        if (!is_same(&places[i], &places[at]))
+            continue;
+        if (span_starts(branch, "refs/heads/"))
+            branch = span_make(branch.p + 11, branch.len - 11);
+        return config_target_refuse_twin(&spot, &config->targets[i], target,
+                                         branch);
     }
     return true;
 }
 
 bool target_config_is_apart(const struct config *config, const char *base_path,
                             struct err *err) {
-    for (size_t i = 0; i < config->target_count; i++)
-        if (!is_alone(config, base_path, i, err))
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct place *places =
+        arena_alloc(&arena, (config->target_count + 1) * sizeof(*places));
+    for (size_t i = 0; i < config->target_count; i++) {
+        place_find(&config->targets[i], base_path, &arena, &places[i]);
+        if (!is_alone(config, places, i, err))
             return false;
+    }
     return true;
 }
 

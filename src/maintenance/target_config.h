@@ -11,8 +11,8 @@
 #include "base/base.h"
 
 /* False, ERR_CONFIG: two targets are the same branch of the same repository, by
- * whatever paths; the same path has been refused by config_finish. A repository
- * that is not there now cannot be compared. */
+ * whatever paths or symbolic refs; the same path and name have been refused by
+ * config_finish. A repository that is not there now cannot be compared. */
 bool target_config_is_apart(const struct config *config, const char *base_path,
                             struct err *err);
 /* False, ERR_CONFIG: the `user` of a target is no account of this machine. */

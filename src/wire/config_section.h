@@ -118,7 +118,8 @@ bool config_list_read(struct config *config, struct span value,
 /* Likewise, for two targets that are the same branch. */
 bool config_target_refuse_twin(const struct config_spot *spot,
                                const struct config_target *one,
-                               const struct config_target *other);
+                               const struct config_target *other,
+                               struct span branch);
 /* The place where a key is set, or where the section begins if it is not set.
  */
 struct config_spot config_spot_of(struct config_origin key,

@@ -182,14 +182,15 @@ static bool train_finish(const struct config_target *target, struct err *err) {
 
 bool config_target_refuse_twin(const struct config_spot *spot,
                                const struct config_target *one,
-                               const struct config_target *other) {
+                               const struct config_target *other,
+                               struct span branch) {
     return config_refuse(
         spot,
         "targets '%.*s' and '%.*s' are the same branch '%.*s' of one "
         "repository, so each would land what the other one has not checked; "
         "remove one of them",
         (int)one->name.len, one->name.p, (int)other->name.len, other->name.p,
-        (int)one->branch.len, one->branch.p);
+        (int)branch.len, branch.p);
 }
 
 /* Each would land what the other one has not checked. */
@@ -201,7 +202,8 @@ static bool check_branch(const struct config *config,
     for (; other != target; other++)
         if (target->git.len > 0 && span_equal(other->git, target->git) &&
             span_equal(other->branch, target->branch))
-            return config_target_refuse_twin(&spot, other, target);
+            return config_target_refuse_twin(&spot, other, target,
+                                             target->branch);
     return true;
 }
 

@@ -49,6 +49,13 @@ $ pointsman --base two serve --listen off
 $ pointsman --base two daemon all --until-idle
 ! pointsman: conf.d/c.conf:2: targets 'a' and 'c' are the same branch ...
 = 78
+# By a symbolic ref.
+$ git -C project.git symbolic-ref refs/heads/alias refs/heads/main && printf '[target "c"]\ngit = %s/project.git\nbranch = alias\n' "$PWD" >two/conf.d/c.conf && pointsman --base two config check >listed
+! pointsman: conf.d/c.conf:2: targets 'a' and 'c' are the same branch 'main' of one repository, ...
+= 78
+$ pointsman --base two -q doctor | grep '^warn.*targets'
+| warn targets        conf.d/c.conf:2: targets 'a' and 'c' are the same branch ...
+$ git -C project.git symbolic-ref -d refs/heads/alias
 # What only a shell would understand.
 $ printf '[target "b"]\ncheck.unit = make && make test\ncheck.quoted = sh -c '"'make && make test'"'\nenvironment = cc --version >out\n' >two/conf.d/c.conf && pointsman --base two config check >listed
 ! warning: conf.d/c.conf:4: no shell reads this line, so '>out' is an ordinary word; for a shell write environment = sh -c 'cc --version >out'

@@ -74,6 +74,39 @@ static void a_tip_not_in_the_files_is_unknown(void **state) {
     assert_string_equal(read_tip("target.git", "main"), "unknown");
 }
 
+static const char *ref_of(const char *branch) {
+    static struct text ref;
+    char path[512];
+    snprintf(path, sizeof path, "%s/target.git", test_dir());
+    text_reset(&ref);
+    return branch_tip_ref(path, span_of(branch), &ref) ? text_string(&ref)
+                                                       : "none";
+}
+
+static void a_symbolic_ref_leads_to_what_git_says(void **state) {
+    (void)state;
+    begin();
+    sh("cd target.git; git symbolic-ref refs/heads/alias refs/heads/main\n"
+       "git symbolic-ref refs/heads/a/more refs/heads/alias\n"
+       "git symbolic-ref refs/heads/other refs/other/main\n"
+       "git symbolic-ref refs/heads/new refs/heads/not-there\n"
+       "ln -s refs/heads/c refs/heads/link; git pack-refs --all");
+    static const char *const branches[] = {"main",  "a/b", "alias", "a/more",
+                                           "other", "new", "link",  "absent"};
+    for (size_t i = 0; i < COUNT(branches); i++)
+        assert_string_equal(
+            ref_of(branches[i]),
+            sh("cd target.git; r=refs/heads/%s\n"
+               "while t=$(git symbolic-ref -q --no-recurse $r 2>/dev/null ||\n"
+               "git symbolic-ref -q $r); do r=$t; done; echo $r",
+               branches[i]));
+    sh("cd target.git; printf 'ref: refs/heads/y\n' >refs/heads/x\n"
+       "printf 'ref: refs/heads/x\n' >refs/heads/y");
+    assert_string_equal(ref_of("x"), "none");
+    sh("rm -rf target.git");
+    assert_string_equal(ref_of("main"), "none");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tip_is_what_git_says),
@@ -81,6 +114,7 @@ int main(void) {
         cmocka_unit_test(a_missing_branch_has_no_tip),
         cmocka_unit_test(the_tip_is_found_from_a_worktree),
         cmocka_unit_test(a_tip_not_in_the_files_is_unknown),
+        cmocka_unit_test(a_symbolic_ref_leads_to_what_git_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
