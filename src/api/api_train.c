@@ -10,10 +10,13 @@
 #include "base/base.h"
 #include "scheduler/check_result.h"
 
-static bool need_target(struct api_call *call) {
+static const struct config_target *find_target(const struct api_call *call) {
     const struct base *base = call->api->options.base;
-    const struct config_target *target =
-        base != NULL ? config_target(&base->config, call->params[0]) : NULL;
+    return base != NULL ? config_target(&base->config, call->params[0]) : NULL;
+}
+
+static bool need_target(struct api_call *call) {
+    const struct config_target *target = find_target(call);
     struct err err = {0};
     if (target != NULL && target->git.len > 0)
         return true;
@@ -197,6 +200,30 @@ void api_train(struct api_call *call) {
         api_end(call);
 }
 
+static bool has_checks(const struct api_call *call) {
+    const struct config_target *target = find_target(call);
+    return target != NULL && target->check_count > 0;
+}
+
+/* Results of checks that it had before may still be there. */
+static void reply_changed(struct api_call *call) {
+    struct json json;
+    api_reply(call, 200, api_json);
+    json_open(&json, &call->out);
+    json_object(&json);
+    if (!has_checks(call)) {
+        json_key(&json, "note");
+        json_string(&json,
+                    arena_printf(&call->arena,
+                                 "target '%.*s' has no checks: only results "
+                                 "of former ones were dropped",
+                                 (int)call->params[0].len, call->params[0].p));
+    }
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+}
+
 static void on_written(void *ctx, struct store_batch *batch, bool ok,
                        const struct err *err) {
     struct api_call *call = ctx;
@@ -207,9 +234,7 @@ static void on_written(void *ctx, struct store_batch *batch, bool ok,
         api_fail(call, err);
     } else {
         api_trigger(call->api);
-        api_reply(call, 200, api_json);
-        text_adds(&call->out, "{}\n");
-        api_end(call);
+        reply_changed(call);
     }
     api_poke(call);
 }
@@ -230,7 +255,18 @@ static void change_results(struct api_call *call,
 }
 
 void api_train_recheck(struct api_call *call) {
-    change_results(call, check_result_settle);
+    struct err err = {0};
+    if (!need_target(call))
+        return;
+    if (has_checks(call)) {
+        change_results(call, check_result_settle);
+        return;
+    }
+    err_set(&err, ERR_REFUSED,
+            "target '%.*s' has no checks, so there is nothing to run on its "
+            "tip; see check.NAME in pointsman.conf(5)",
+            (int)call->params[0].len, call->params[0].p);
+    api_fail(call, &err);
 }
 
 void api_train_forget(struct api_call *call) {

@@ -155,7 +155,13 @@ static int post(struct call *call, const char *what) {
                      client_word(&call->arena, call->words[0]), what);
     bool ok = client_call(client, API_POST, uri, SPAN("{}"), &reply, &err);
     client_close(client);
-    return ok ? console_finish(0) : console_error(&err);
+    if (!ok)
+        return console_error(&err);
+    const char *note =
+        call_line_printable(text_span(&reply), "note", &call->arena);
+    if (note[0] != '\0')
+        console_note("%s", note);
+    return console_finish(0);
 }
 
 int cmd_train_recheck(struct call *call) {

@@ -56,6 +56,13 @@ $ git -C project.git symbolic-ref refs/heads/alias refs/heads/main && printf '[t
 $ pointsman --base two -q doctor | grep '^warn.*targets'
 | warn targets        conf.d/c.conf:2: targets 'a' and 'c' are the same branch ...
 $ git -C project.git symbolic-ref -d refs/heads/alias
+# A target without checks has nothing to run again.
+$ rm two/conf.d/c.conf && pointsman --base two train recheck a
+! pointsman: target 'a' has no checks, so there is nothing to run on its tip; see check.NAME in pointsman.conf(5)
+= 100
+$ pointsman --base two train forget a
+! target 'a' has no checks: only results of former ones were dropped
+$ printf '[target "a"]\ncheck.unit = make\n' >two/conf.d/c.conf && pointsman --base two train recheck a && pointsman --base two train forget a
 # What only a shell would understand.
 $ printf '[target "b"]\ncheck.unit = make && make test\ncheck.quoted = sh -c '"'make && make test'"'\nenvironment = cc --version >out\n' >two/conf.d/c.conf && pointsman --base two config check >listed
 ! warning: conf.d/c.conf:4: no shell reads this line, so '>out' is an ordinary word; for a shell write environment = sh -c 'cc --version >out'
