@@ -230,20 +230,28 @@ static struct approval_given given_of(const struct store_event *event,
     };
 }
 
+/* `ret_actors`: who gave each, as the events say; NULL: not wanted. */
 static bool read_given(struct store *store, const struct job *job,
                        const struct approval_given *more,
                        const struct policies *policies, struct arena *arena,
-                       struct approval_given **ret_given, size_t *ret_count,
+                       struct approval_given **ret_given,
+                       struct span **ret_actors, size_t *ret_count,
                        struct err *err) {
     struct store_event *events;
     size_t count;
     if (!store_events(store, 0, job->num, 0, arena, &events, &count, err))
         return false;
     *ret_given = arena_alloc(arena, (count + 1) * sizeof(**ret_given));
+    if (ret_actors != NULL)
+        *ret_actors = arena_alloc(arena, (count + 1) * sizeof(**ret_actors));
     *ret_count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (events[i].kind == EVENT_APPROVED)
-            (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind != EVENT_APPROVED)
+            continue;
+        if (ret_actors != NULL)
+            (*ret_actors)[*ret_count] = events[i].actor;
+        (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
+    }
     if (more)
         (*ret_given)[(*ret_count)++] = *more;
     for (size_t i = 0; i < *ret_count; i++) {
@@ -290,8 +298,8 @@ static bool read_state(const struct base *base, struct store *store,
     size_t touch_count, given_count;
     *ret_state = (struct approval_state){0};
     if (!store_touches(store, job->num, arena, &touches, &touch_count, err) ||
-        !read_given(store, job, more, &policies, arena, &given, &given_count,
-                    err))
+        !read_given(store, job, more, &policies, arena, &given, NULL,
+                    &given_count, err))
         return false;
     if (!meta_of(job, arena, &meta))
         return no_meta(job, err);
@@ -324,6 +332,45 @@ bool approvals_read(const struct base *base, struct store *store,
     policies_read(base, arena, &policies);
     return read_state(base, store, job, more, policies, now, arena, ret_state,
                       err);
+}
+
+static bool is_among(struct span name, const struct span *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(names[i], name))
+            return true;
+    return false;
+}
+
+bool approvals_counted(const struct base *base, struct store *store,
+                       uint64_t num, struct wall now, struct arena *arena,
+                       const struct span **ret_actors, size_t *ret_count,
+                       struct err *err) {
+    struct policies policies;
+    struct job job;
+    struct meta meta = {0};
+    struct job_touch *touches;
+    struct approval_given *given;
+    struct span *actors;
+    size_t touch_count, given_count;
+    policies_read(base, arena, &policies);
+    if (!store_job(store, num, arena, &job, err) ||
+        !store_touches(store, num, arena, &touches, &touch_count, err) ||
+        !read_given(store, &job, NULL, &policies, arena, &given, &actors,
+                    &given_count, err))
+        return false;
+    if (!meta_of(&job, arena, &meta))
+        return no_meta(&job, err);
+    policies_add_own(&policies, base, &job, &meta);
+    struct approval_subject subject =
+        subject_of(base, &job, &meta, touches, touch_count, &policies, arena);
+    *ret_actors = actors;
+    *ret_count = 0;
+    for (size_t i = 0; i < given_count; i++)
+        if (approval_counts(policies.items, policies.count, &subject, &given[i],
+                            now) &&
+            !is_among(actors[i], actors, *ret_count))
+            actors[(*ret_count)++] = actors[i];
+    return true;
 }
 
 const char *approvals_fault(const struct base *base, struct arena *arena) {

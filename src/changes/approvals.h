@@ -50,6 +50,13 @@ bool approvals_read(const struct base *base, struct store *store,
                     const struct job *job, const struct approval_given *more,
                     struct wall now, struct arena *arena,
                     struct approval_state *ret_state, struct err *err);
+/* The actors whose approvals of this set count now, each once, in the order in
+ * which they were given. They live in the arena. Errors: those of the store,
+ * ERR_DATA if it has no meta of the set. */
+bool approvals_counted(const struct base *base, struct store *store,
+                       uint64_t num, struct wall now, struct arena *arena,
+                       const struct span **ret_actors, size_t *ret_count,
+                       struct err *err);
 /* Why no approval counts at present; NULL: approvals count. */
 const char *approvals_fault(const struct base *base, struct arena *arena);
 /* True if this approval may be given. Otherwise ERR_REFUSED or ERR_DENIED with

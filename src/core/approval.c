@@ -335,6 +335,17 @@ enum approval_lack approval_lacks(const struct approval_policy *policies,
     return least;
 }
 
+bool approval_counts(const struct approval_policy *policies,
+                     size_t policy_count,
+                     const struct approval_subject *subject,
+                     const struct approval_given *given, struct wall now) {
+    for (size_t i = 0; i < policy_count; i++)
+        if (applies(&policies[i], subject) &&
+            counts(&policies[i], subject, given, now))
+            return true;
+    return false;
+}
+
 static void sooner(struct wall *ends, struct wall end, struct wall now) {
     if (end.ns > now.ns && end.ns < ends->ns)
         *ends = end;

@@ -143,6 +143,11 @@ enum approval_lack approval_lacks(const struct approval_policy *policies,
                                   const struct approval_subject *subject,
                                   const struct approval_given *given,
                                   struct wall now);
+/* True if it counts for a policy that applies. */
+bool approval_counts(const struct approval_policy *policies,
+                     size_t policy_count,
+                     const struct approval_subject *subject,
+                     const struct approval_given *given, struct wall now);
 /* When the first of these approvals expires; WALL_NEVER: none does. */
 struct wall approval_ends(const struct approval_policy *policies,
                           size_t policy_count,

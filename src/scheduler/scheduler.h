@@ -67,7 +67,13 @@ struct scheduler_options {
      * same. */
     bool (*read_tip)(void *ctx, struct span target,
                      char ret_commit[TRAIN_TREE_BYTES]);
-    void *tip_ctx;
+    /* The actors whose approvals of a set count now, as approvals_counted of
+     * changes/approvals.h. NULL: all that were given count. */
+    bool (*approvers)(void *ctx, struct store *store, uint64_t num,
+                      struct wall now, struct arena *arena,
+                      const struct span **ret_actors, size_t *ret_count,
+                      struct err *err);
+    void *ctx; /* of the last two */
     void (*sum)(struct span bytes, char ret_hex[SCHEDULER_SUM_BYTES]);
 };
 

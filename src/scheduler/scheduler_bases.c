@@ -61,27 +61,44 @@ static bool is_among(struct span name, const struct span *names, size_t count) {
     return false;
 }
 
-/* The approvers of a change, for its trailers: from its events, each once. */
-void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
-                              const struct job *job, struct run_set *set) {
-    struct store_event *events;
-    size_t count, kept = 0;
-    struct err err;
-    *set = (struct run_set){.job = job};
-    if (!job_has(job, JOB_CAN_BE_APPROVED))
-        return;
-    if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
-                      &err)) {
-        scheduler_log_read_failure("the approvals", job->num, &err);
-        return;
-    }
+/* All that its events name, each once. */
+static size_t list_approvers(const struct store_event *events, size_t count,
+                             struct arena *arena,
+                             const struct span **ret_names) {
     struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
+    size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_APPROVED &&
             !is_among(events[i].actor, names, kept))
             names[kept++] = events[i].actor;
-    set->approved_by = names;
-    set->approved_count = kept;
+    *ret_names = names;
+    return kept;
+}
+
+/* An approval that does not count any more, for example because the key of a
+ * signature was withdrawn, is not named. */
+void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
+                              const struct job *job, struct run_set *set) {
+    const struct scheduler_options *options = &scheduler->options;
+    struct store_event *events;
+    size_t count;
+    struct err err;
+    *set = (struct run_set){.job = job};
+    if (!job_has(job, JOB_CAN_BE_APPROVED))
+        return;
+    bool ok = store_events(scheduler->store, 0, job->num, 0, arena, &events,
+                           &count, &err);
+    if (ok)
+        set->approved_count =
+            list_approvers(events, count, arena, &set->approved_by);
+    if (ok && set->approved_count > 0 && options->approvers != NULL) {
+        set->approved_count = 0;
+        ok = options->approvers(options->ctx, scheduler->store, job->num,
+                                scheduler->now, arena, &set->approved_by,
+                                &set->approved_count, &err);
+    }
+    if (!ok)
+        scheduler_log_read_failure("the approvals", job->num, &err);
 }
 
 /* ---- dependencies -------------------------------------------------------- */

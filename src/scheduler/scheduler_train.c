@@ -596,7 +596,7 @@ static void look_at_tip(struct scheduler *scheduler,
     if (target->landing != NULL)
         return;
     bool moved = scheduler->options.read_tip != NULL &&
-                 scheduler->options.read_tip(scheduler->options.tip_ctx,
+                 scheduler->options.read_tip(scheduler->options.ctx,
                                              target->name, commit) &&
                  strcmp(commit, target->tip) != 0;
     if (target_train_checks(target)) {

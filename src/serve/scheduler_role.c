@@ -10,6 +10,7 @@
 #include "os/lock.h"
 #include "os/sum.h"
 #include "base/base.h"
+#include "changes/approvals.h"
 #include "changes/prune.h"
 #include "landing/branch_tip.h"
 #include "scheduler/scheduler.h"
@@ -82,6 +83,14 @@ static bool read_tip(void *ctx, struct span name,
     return true;
 }
 
+static bool read_approvers(void *ctx, struct store *store, uint64_t num,
+                           struct wall now, struct arena *arena,
+                           const struct span **ret_actors, size_t *ret_count,
+                           struct err *err) {
+    return approvals_counted(ctx, store, num, now, arena, ret_actors, ret_count,
+                             err);
+}
+
 static void make_options(const struct role_host *host, struct arena *arena,
                          struct scheduler_options *ret) {
     const struct config *config = &host->base->config;
@@ -122,7 +131,8 @@ static void make_options(const struct role_host *host, struct arena *arena,
         .targets = targets,
         .target_count = config->target_count,
         .read_tip = read_tip,
-        .tip_ctx = host->base,
+        .approvers = read_approvers,
+        .ctx = host->base,
         .sum = sum_bytes,
     };
 }

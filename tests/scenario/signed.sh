@@ -321,6 +321,28 @@ for how in unlisted excluded in_list in_krl in_krl_by_sum unreadable; do
     scenario "an approval ends with its key: $how" withdraw $how
 done
 
+withdrawn_is_not_named() {
+    with_signers
+    held C1 prod
+    pointsman hold C1
+    pointsman approve --sign-with alice --as alice@example.org C1
+    "$@"
+    pointsman approve --sign-with bob --as bob@example.org C1
+    pointsman release C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    same approvers "$(git -C project.git log -1 \
+        --format='%(trailers:key=CS-Approved-By,valueonly,separator=;)' main)" \
+        "$approvers"
+}
+approvers='bob@example.org <bob@example.org>'
+for how in unlisted in_list; do
+    scenario "a commit does not name an approval without its key: $how" \
+        withdrawn_is_not_named $how
+done
+approvers="alice@example.org <alice@example.org>;$approvers"
+scenario 'a commit names all approvals that count' withdrawn_is_not_named true
+
 # Nobody reads the configuration again or submits anything.
 withdraw_while_served() {
     with_signers

@@ -90,7 +90,7 @@ static void open_scheduler(struct world *world, bool recover) {
         .targets = &target,
         .target_count = 1,
         .read_tip = world_read_tip,
-        .tip_ctx = world,
+        .ctx = world,
         .sum = sum_bytes,
     };
     struct runner runner = world_runner(world);
