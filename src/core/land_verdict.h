@@ -6,9 +6,11 @@
 #include "lib/text.h"
 
 enum {
-    LAND_STATUS_BYTES = 8000, /* what follows the verdict, and NUL; what is
-                                 longer is cut */
-    LAND_COMMIT_BYTES = 64    /* longest id of a commit */
+    LAND_STATUS_BYTES = 128 << 10, /* what follows the verdict, and NUL: the
+                                      commits of the largest group */
+    LAND_SENTENCE_BYTES = 8000,    /* the same for a sentence; what is longer is
+                                      cut */
+    LAND_COMMIT_BYTES = 64         /* longest id of a commit */
 };
 
 enum land_verdict {

@@ -7,13 +7,19 @@
 
 #include "landing/land.h"
 
+static bool lists_objects(enum land_verdict verdict) {
+    return verdict == LAND_DONE || verdict == LAND_ALREADY ||
+           verdict == LAND_LANDED || verdict == LAND_MERGED;
+}
+
 void land_status_set(struct land_status *status, enum land_verdict verdict,
                      const char *reason, struct span text) {
     *status = (struct land_status){.verdict = verdict};
     snprintf(status->reason, sizeof status->reason, "%s", reason);
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     text_addescaped(&line, text);
-    size_t room = sizeof status->text - 1;
+    size_t room =
+        (lists_objects(verdict) ? LAND_STATUS_BYTES : LAND_SENTENCE_BYTES) - 1;
     if (line.len > room) {
         /* Do not cut within a character or an escape. */
         line.len = room - 3;

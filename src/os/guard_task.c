@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-enum { READS_A_TURN = 8, NAMED_MAX = 8 };
+enum { READS_A_TURN = 8, NAMED_MAX = 8, LINE_BYTES = 8 << 10 /* of most */ };
 
 static const struct pipe_ends no_pipe = {.ours = -1, .theirs = -1};
 
@@ -58,6 +58,8 @@ struct guard_task *guard_task_new(const struct guard_start_frame *start,
                     start->groups.len + strings_bytes(start));
     task->arena = arena;
     task->status.arena = task->progress.arena = &task->arena;
+    task->status.max = GUARD_TASK_STATUS_MAX;
+    task->progress.max = GUARD_TASK_PROGRESS_MAX;
     char **argv = (char **)(void *)(task + 1);
     char *at = (char *)(argv + pointers);
     task->limits = (const void *)put(&at, start->limits);
@@ -193,17 +195,29 @@ static void take_line(struct line_pipe *pipe) {
     pipe->has_line = pipe->fresh = true;
 }
 
+static void buffer_grow(struct line_pipe *pipe, size_t bytes) {
+    char **buffer = &pipe->buffers[pipe->filling];
+    size_t *room = &pipe->room[pipe->filling];
+    if (bytes <= *room)
+        return;
+    *room = bytes > 2 * *room ? bytes : 2 * *room;
+    if (*room < LINE_BYTES)
+        *room = LINE_BYTES;
+    char *larger = arena_alloc(pipe->arena, *room);
+    if (pipe->part_bytes > 0)
+        memcpy(larger, *buffer, pipe->part_bytes);
+    *buffer = larger;
+}
+
 /* Bytes that do not fit are cut off. */
 static void add_part(struct line_pipe *pipe, const char *p, size_t bytes) {
-    size_t room = GUARD_TASK_LINE_MAX - pipe->part_bytes;
-    char **buffer = &pipe->buffers[pipe->filling];
+    size_t room = pipe->max - pipe->part_bytes;
     if (bytes > room)
         bytes = room;
     if (bytes == 0)
         return;
-    if (*buffer == NULL)
-        *buffer = arena_alloc(pipe->arena, GUARD_TASK_LINE_MAX);
-    memcpy(*buffer + pipe->part_bytes, p, bytes);
+    buffer_grow(pipe, pipe->part_bytes + bytes);
+    memcpy(pipe->buffers[pipe->filling] + pipe->part_bytes, p, bytes);
     pipe->part_bytes += bytes;
 }
 

@@ -25,8 +25,9 @@
 #include "os/guard_pace.h"
 
 enum {
-    GUARD_TASK_READ_BYTES = 64 << 10, /* size of a reader's buffer */
-    GUARD_TASK_LINE_MAX = 8 << 10     /* longest status or progress line */
+    GUARD_TASK_READ_BYTES = 64 << 10,  /* size of a reader's buffer */
+    GUARD_TASK_STATUS_MAX = 160 << 10, /* longest status line */
+    GUARD_TASK_PROGRESS_MAX = 8 << 10  /* and progress line */
 };
 
 enum guard_task_state {
@@ -53,7 +54,9 @@ struct line_pipe {
     bool has_line;
     bool fresh;        /* a line came since this was last cleared */
     struct span line;  /* the last whole line */
-    char *buffers[2];  /* of GUARD_TASK_LINE_MAX; NULL: nothing read yet */
+    size_t max;        /* bytes of a line */
+    char *buffers[2];  /* they grow; NULL: nothing read yet */
+    size_t room[2];    /* of the buffers */
     unsigned filling;  /* index of the buffer being filled */
     size_t part_bytes; /* bytes in that buffer */
 };

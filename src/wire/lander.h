@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "core/land_verdict.h"
+
 /* A request is one message with these descriptors: the start, a file for the
  * output, and the lock of the job file (may be missing), which the process
  * holds until it has answered. */
@@ -15,7 +17,7 @@ struct lander_answer {
     uint64_t cpu_us;
     uint32_t exit_code;
     uint32_t line_bytes;
-    char line[8192]; /* the status line (wire/land_verdict.h) */
+    char line[LAND_STATUS_BYTES + 64]; /* status line (wire/land_verdict.h) */
 };
 
 #endif

@@ -87,26 +87,28 @@ static void report(struct lander *lander, struct lander_end *end) {
     landers->events.ended(landers->ctx, end);
 }
 
+static void answer_free(struct lander_answer **answer) {
+    free(*answer);
+}
+
 /* True: it has answered. */
 static bool answer_take(struct lander *lander) {
-    struct lander_answer answer;
-    char bytes[sizeof answer];
+    CLEANUP(answer_free)
+    struct lander_answer *answer = mem_alloc(sizeof *answer);
     int fds[SOCK_FDS];
     enum { HEAD_BYTES = offsetof(struct lander_answer, line) };
-    ssize_t n = !lander->is_retired && lander->handle != 0
-                    ? sock_receive(lander->sock, bytes, sizeof bytes, fds)
-                    : 0;
-    if (n < HEAD_BYTES)
-        return false;
-    memcpy(&answer, bytes, (size_t)n);
-    if (answer.line_bytes != (size_t)n - HEAD_BYTES)
+    ssize_t n =
+        !lander->is_retired && lander->handle != 0
+            ? sock_receive(lander->sock, (char *)answer, sizeof *answer, fds)
+            : 0;
+    if (n < HEAD_BYTES || answer->line_bytes != (size_t)n - HEAD_BYTES)
         return false;
     if (lander->is_signalled || lander->starts >= LANDER_STARTS)
         lander_retire(lander);
     report(lander, &(struct lander_end){
-                       .exit_code = (int)answer.exit_code,
-                       .cpu_us = answer.cpu_us,
-                       .status = span_make(answer.line, answer.line_bytes)});
+                       .exit_code = (int)answer->exit_code,
+                       .cpu_us = answer->cpu_us,
+                       .status = span_make(answer->line, answer->line_bytes)});
     return true;
 }
 

@@ -597,6 +597,25 @@ waits_for_count() {
 scenario 'a group with a count waits until all its sets have arrived' \
     waits_for_count
 
+# The commits do not fit into 8,000 bytes.
+large_group() {
+    make_base
+    pad=0123456789012345678901234567890123456
+    for n in $(seq 100 199); do
+        make_set "set.$n.$pad" DC "f$n" "$n" '##group' 'web 100'
+        drop_set "$made"
+    done
+    within pointsman daemon all --until-idle
+    git -C project.git log --format='%(trailers:key=CS-Id,valueonly,separator=) %H' \
+        main | grep ^set | sort >landed
+    same 'commits' "$(wc -l <landed)" 100
+    pointsman list --all --json state:done |
+        jq -r 'select(.reason == "ok") | .id + " " + .detail' | sort >known
+    cmp landed known
+    same moves "$(git -C project.git reflog main | grep -c ': land')" 1
+}
+scenario 'the commit of each set of a large group is known' large_group
+
 one_fails_all_fail() {
     make_base
     before=$(git -C project.git rev-parse main)

@@ -288,6 +288,22 @@ the_last_line_written_to_the_status_descriptor_counts(void **state) {
     assert_false(world_run(world, 1, 3)->end.has_status);
 }
 
+static void a_status_line_may_be_long(void **state) {
+    struct world *world = *state;
+    struct guard_start start = task(1, SH("printf 'short\n%0150000d\n' 7 >&3; "
+                                          "printf '%0500000d' 8 >&3"));
+    start.status_fd = true;
+    guard_start(world->guard, &start);
+    const char *cut = world_run(world, 1, 1)->status;
+    assert_int_equal(strspn(cut, "0"), 160 << 10);
+    start = task(2, SH("printf 'short\n%0150000d\n' 7 >&3"));
+    start.status_fd = true;
+    guard_start(world->guard, &start);
+    const char *whole = world_run(world, 1, 2)->status;
+    assert_int_equal(strlen(whole), 150000);
+    assert_string_equal(whole + strspn(whole, "0"), "7");
+}
+
 static void kill_when_progress_is_complete(struct world *world, uint64_t id) {
     if (strcmp(world->progress, "100 done") == 0)
         guard_kill(world->guard, id, SIGKILL, 0);
@@ -503,6 +519,7 @@ int main(int argc, char **argv) {
         CASE(an_existing_file_is_not_overwritten),
         CASE(slow_output_can_be_followed_in_its_file),
         CASE(the_last_line_written_to_the_status_descriptor_counts),
+        CASE(a_status_line_may_be_long),
         CASE(a_task_that_keeps_writing_its_status_is_ended),
         CASE(a_process_that_keeps_the_status_pipe_open_is_ended),
         GROUPS(a_task_that_keeps_writing_its_status_is_ended),

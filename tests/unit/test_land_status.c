@@ -1,9 +1,11 @@
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "lib/attr.h"
+#include "core/job.h"
 #include "landing/land.h"
 
 /* Reads the line that land_status_send writes to the status descriptor. As it
@@ -14,6 +16,7 @@ static void take_line(const struct land_status *status, struct text *ret_line) {
     int ends[2];
 
     assert_int_equal(pipe(ends), 0);
+    assert_true(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
     fflush(stdout);
     int out = dup(STDOUT_FILENO);
     dup2(ends[1], STDOUT_FILENO);
@@ -67,9 +70,27 @@ static void a_long_status_is_cut_between_words(void **state) {
         text_addf(&many, "path%d ", i);
     land_status_set(&status, LAND_CONFLICT, "", text_span(&many));
     take_line(&status, &line);
-    assert_true(line.len < LAND_STATUS_BYTES + 32);
+    assert_true(line.len < LAND_SENTENCE_BYTES + 32);
     assert_true(span_ends(text_span(&line), "..."));
     assert_true(span_starts(text_span(&line), "conflict path0 path1 "));
+}
+
+static void the_commits_of_the_largest_group_fit(void **state) {
+    (void)state;
+    enum { SETS = 1000 };
+    struct land_status status;
+    char id[JOB_ID_BYTES + 1] = {0}, oid[LAND_COMMIT_BYTES + 1] = {0};
+    CLEANUP(text_clear) struct text many = TEXT_INIT;
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    memset(id, 'C', JOB_ID_BYTES);
+    memset(oid, 'a', LAND_COMMIT_BYTES);
+    text_adds(&many, oid);
+    for (int i = 0; i < SETS; i++)
+        text_addf(&many, " %s:%s", id, oid);
+    land_status_set(&status, LAND_DONE, "", text_span(&many));
+    take_line(&status, &line);
+    assert_true(span_equal(land_verdict_parse(text_span(&line)).text,
+                           text_span(&many)));
 }
 
 static void other_lines_have_no_verdict(void **state) {
@@ -86,6 +107,7 @@ int main(void) {
         cmocka_unit_test(every_verdict_is_parsed_as_it_was_sent),
         cmocka_unit_test(a_status_is_one_line_of_printable_text),
         cmocka_unit_test(a_long_status_is_cut_between_words),
+        cmocka_unit_test(the_commits_of_the_largest_group_fit),
         cmocka_unit_test(other_lines_have_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

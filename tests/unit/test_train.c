@@ -272,12 +272,12 @@ static void a_move_is_bounded_by_the_length_of_its_answer(void **state) {
     char id[JOB_ID_BYTES + 1] = {0};
     struct arena arena = ARENA_INIT;
     struct train_effect *effects;
-    story_begin(200);
+    story_begin(1200);
     story.config.checks = false;
-    story.config.land_max = 200;
+    story.config.land_max = 1200;
     story_config();
     memset(id, 'C', JOB_ID_BYTES);
-    for (unsigned num = 1; num <= 200; num++) {
+    for (unsigned num = 1; num <= 1200; num++) {
         struct train_set set = {num, span_of(id)};
         struct train_entry entry = {
             .num = num, .job_class = CLASS_DC, .sets = &set, .set_count = 1};
