@@ -1,5 +1,6 @@
 #include "core/picker_inner.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 enum {
@@ -98,9 +99,15 @@ void picker_proceed(struct picker *picker) {
     }
 }
 
-bool picker_yields(const struct picker *picker, struct span rank) {
-    return picker->all_yield && rank.len > 0 &&
-           (unsigned char)rank.p[0] > picker->yield_urgency;
+bool picker_yields(const struct picker *picker, struct span target,
+                   struct span rank) {
+    unsigned urgency = rank.len > 0 ? (unsigned char)rank.p[0] : UCHAR_MAX;
+    const struct picker_lane *lane =
+        target.len > 0 ? map_get(&picker->lanes, target) : NULL;
+
+    return (picker->all_yield && urgency > picker->yield_urgency) ||
+           (lane != NULL && lane->yields_to > 0 &&
+            urgency > lane->yield_urgency);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -241,7 +248,8 @@ bool picker_next(struct picker *picker, struct wall now, uint64_t *ret_num) {
     if (lane == NULL)
         return false;
     entry = heap_first(&lane->ready);
-    if (picker_yields(picker, span_make(entry->rank, entry->rank_bytes)))
+    if (picker_yields(picker, (struct span){0},
+                      span_make(entry->rank, entry->rank_bytes)))
         return false;
     *ret_num = entry->num;
     picker_entry_drop(picker, entry);

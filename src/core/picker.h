@@ -63,8 +63,11 @@ void picker_yield(struct picker *picker, struct span target,
 /* The same for the jobs of all targets, and commands. */
 void picker_yield_all(struct picker *picker, unsigned char urgency);
 void picker_proceed(struct picker *picker);
-/* True if picker_yield_all keeps a job of this rank from being picked. */
-bool picker_yields(const struct picker *picker, struct span rank);
+/* True if picker_yield_all, or picker_yield for this target (empty: for none),
+ * keeps a job of this rank from being picked. An empty rank is the least
+ * urgent. */
+bool picker_yields(const struct picker *picker, struct span target,
+                   struct span rank);
 
 struct picker_job {
     uint64_t num;

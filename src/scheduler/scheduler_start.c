@@ -62,7 +62,8 @@ static struct tracked_array *best_array(struct scheduler *scheduler,
     LIST_EACH (&scheduler->arrays, link) {
         struct tracked_array *array = LIST_OF(link, struct tracked_array, link);
         if (!array->begun || array->tracked->killer != RETRY_NOBODY ||
-            picker_yields(scheduler->picker, job_rank(&array->tracked->job)))
+            picker_yields(scheduler->picker, (struct span){0},
+                          job_rank(&array->tracked->job)))
             continue;
         *ret_task = array_next(&array->array, scheduler->now);
         if (*ret_task < array->array.count)

@@ -255,7 +255,8 @@ struct target_train *scheduler_train_best(struct scheduler *scheduler,
         if (!can_begin(unit) || unit->landing ||
             (unit->alone && run.position > 1) ||
             (run.num == 0 && target->tip_run_again.ns > scheduler->now.ns) ||
-            !rank_of(scheduler, unit, &run, arena, &rank))
+            !rank_of(scheduler, unit, &run, arena, &rank) ||
+            picker_yields(scheduler->picker, target->name, rank))
             continue;
         if (best != NULL && !comes_before(rank, *ret_rank))
             continue;

@@ -16,16 +16,35 @@ static struct {
     uint64_t handle;
     char id[16];
     bool is_probe, is_stopped;
-    size_t member_count;
+    size_t member_count, step_count;
+    enum run_train_task task;
+    bool is_train;
 } starts[STARTS_MAX];
 static unsigned start_count;
 static bool closure_has_files;
 
 /* ---- the runner ---------------------------------------------------------- */
 
+/* Merges are not in the trace: settle() answers them. */
+static void train_start(const struct run_start *start) {
+    starts[start_count].is_train = true;
+    starts[start_count].task = start->train->task;
+    starts[start_count].step_count =
+        start->train->tree.len > 0 ? start->set_count : 0;
+    if (start->train->task == RUN_TRAIN_LAND)
+        text_adds(&trace, "+");
+}
+
 static void runner_start(void *ctx, const struct run_start *start) {
     (void)ctx;
     assert_true(start_count < STARTS_MAX);
+    memset(&starts[start_count], 0, sizeof(starts[0]));
+    if (start->train != NULL)
+        train_start(start);
+    if (start->train != NULL && start->train->task == RUN_TRAIN_MERGE) {
+        starts[start_count++].handle = start->handle;
+        return;
+    }
     starts[start_count].handle = start->handle;
     starts[start_count].is_probe = start->probe;
     starts[start_count].is_stopped = false;
@@ -69,7 +88,10 @@ static struct scheduler *open_part(unsigned parts, unsigned slots,
                                    uint64_t job_limit) {
     static const struct scheduler_target targets[] = {
         {.name = {"main", 4}, .lanes = 1, .by_command = true},
-        {.name = {"other", 5}, .lanes = 1, .by_command = true}};
+        {.name = {"other", 5}, .lanes = 1, .by_command = true},
+        {.name = {"branch", 6},
+         .lanes = 1,
+         .train = {.checks = true, .lanes = 1, .land_max = 64}}};
     struct scheduler_options options = {.parts = parts,
                                         .slots = slots,
                                         .max_temp = 20,
@@ -119,12 +141,32 @@ static void turn(struct scheduler *part) {
         fail_msg("%s", err.text);
 }
 
+/* The tip and its tree, then another tree for each set. */
+static bool answer_merges(void) {
+    static unsigned trees;
+    bool any = false;
+    for (unsigned i = 0; i < start_count; i++) {
+        CLEANUP(text_clear) struct text line = TEXT_INIT;
+        struct run_end end = {.handle = starts[i].handle};
+        if (!starts[i].is_train || starts[i].task != RUN_TRAIN_MERGE)
+            continue;
+        text_addf(&line, "merged %040x %040x", 1, 2);
+        for (size_t k = 0; k < starts[i].step_count; k++)
+            text_addf(&line, " %040x", 3 + trees++);
+        end.status = text_span(&line);
+        starts[i].is_train = false;
+        scheduler_ended(scheduler, &end);
+        any = true;
+    }
+    return any;
+}
+
 static void settle(void) {
     for (unsigned quiet = 0, turns = 0; quiet < 2; turns++) {
         assert_true(turns < 1000);
         turn(queue);
         turn(scheduler);
-        quiet = store_is_idle(store) ? quiet + 1 : 0;
+        quiet = !answer_merges() && store_is_idle(store) ? quiet + 1 : 0;
         store_turn(store);
     }
 }
@@ -438,6 +480,24 @@ static void emergency_behind_a_chain_gets_the_lane_apart(void **state) {
     assert_trace("running middle urgent ");
 }
 
+/* On a branch whose emergencies interrupt no check. */
+static void
+emergency_behind_a_set_that_fails_is_checked_first_apart(void **state) {
+    (void)state;
+    open_apart(4);
+    SUBMIT({"running", CLASS_DC, "branch", "a", NULL, 0});
+    settle_apart();
+    SUBMIT({"ready", CLASS_DC, "branch", "b", NULL, 0},
+           {"urgent", CLASS_EM, "branch", "a", NULL, 0});
+    settle_apart();
+    end_with("running", "failed check-failed unit", 101);
+    settle_apart();
+    end_with("running", "passed", 0); /* the tip */
+    settle_apart();
+    assert_int_equal(state_of("running"), STATE_FAILED);
+    assert_trace("running running urgent ");
+}
+
 /* The set that the emergency needs is ready, and gets its rank. */
 static void a_rank_is_followed_before_it_is_recorded(void **state) {
     (void)state;
@@ -722,6 +782,7 @@ int main(void) {
         TEST(emergency_that_arrives_gets_the_lane_of_another_process),
         TEST(emergency_gets_the_slot_of_another_process),
         TEST(emergency_behind_a_chain_gets_the_lane_apart),
+        TEST(emergency_behind_a_set_that_fails_is_checked_first_apart),
         TEST(a_rank_is_followed_before_it_is_recorded),
         TEST(a_process_that_stages_nothing_is_waited_for_a_while),
         TEST(set_killed_by_a_stop_is_pending_before_the_process_ends),
