@@ -1,4 +1,4 @@
-/* When next? The cron commands that need no base. */
+/* When next? The cron commands that need no base, except to find a schedule. */
 #include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/cron_check.h"
@@ -7,6 +7,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "wire/schedule_spec.h"
 
 enum { COUNT_MOST = 1000000 };
 
@@ -116,11 +119,49 @@ static void explain_days(const struct cron_query *query) {
                              "one of them begins with a star:\n");
 }
 
+/* Prints the pattern of the schedule and its zone. */
+static bool schedule_item(struct call *call, const char *name,
+                          struct cron_query *query, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct arena *arena = &call->arena;
+    struct client *client = NULL;
+    struct span rest, line;
+
+    if (!call_client(call, &client, err))
+        return err_wrap(err, "'%s' is no item, and as a schedule", name);
+    bool ok = client_get(client, &reply, err, "/api/v1/schedules");
+    client_close(client);
+    rest = text_span(&reply);
+    while (ok && span_cut(&rest, '\n', &line) && line.len > 0) {
+        if (strcmp(call_line_text(line, "name", arena), name) != 0)
+            continue;
+        const char *item = call_line_text(line, "item", arena);
+        const char *zone = call_line_text(line, "zone", arena);
+        if (!call_has(call, "json"))
+            (void)console_printf("schedule %s%s%s\n", name,
+                                 zone[0] == '\0' ? "" : ", in the time of ",
+                                 zone);
+        return cron_query_parse(query, span_of(item), err);
+    }
+    return ok && err_set(err, ERR_NO_JOB,
+                         "no schedule '%s'; an item is JSON or the five "
+                         "columns of a crontab line",
+                         name);
+}
+
+static bool explained_item(struct call *call, struct cron_query *query,
+                           struct err *err) {
+    return call->word_count == 1 &&
+                   schedule_name_check(span_of(call->words[0]), NULL)
+               ? schedule_item(call, call->words[0], query, err)
+               : cron_query_item(call, query, err);
+}
+
 int cmd_cron_explain(struct call *call) {
     struct cron_query query = {0};
     struct err err = {0};
 
-    if (!cron_query_item(call, &query, &err))
+    if (!explained_item(call, &query, &err))
         return console_error(&err);
     if (query.line != NULL && !call_has(call, "json")) {
         for (size_t i = 0; i < query.count; i++)

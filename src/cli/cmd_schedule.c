@@ -143,6 +143,22 @@ static const char *next_of(struct span line, struct arena *arena) {
     return next[0] == '\0' ? "never" : next;
 }
 
+/* When the last job was made, and what became of it. */
+static const char *last_of(struct span line, struct arena *arena) {
+    struct json_value object, jobs, job;
+    size_t cursor = 0;
+    const char *state = "";
+
+    if (json_parse_object(line, &object, NULL) &&
+        json_member(object, "jobs", &jobs))
+        while (json_next(jobs, &cursor, arena, NULL, &job))
+            state = call_line_text(job.raw, "state", arena);
+    return state[0] == '\0'
+               ? ""
+               : arena_printf(arena, "%s %s",
+                              call_line_text(line, "last_local", arena), state);
+}
+
 static void list_row(struct span line, struct arena *arena) {
     const char *next = next_of(line, arena);
     const char *zone = call_line_text(line, "zone", arena);
@@ -153,7 +169,7 @@ static void list_row(struct span line, struct arena *arena) {
     table_cell(&list_table, call_line_text(line, "name", arena), CONSOLE_BOLD);
     table_cell(&list_table, next,
                next[0] >= '0' && next[0] <= '9' ? CONSOLE_PLAIN : CONSOLE_WARM);
-    table_cell(&list_table, call_line_text(line, "last", arena), CONSOLE_PLAIN);
+    table_cell(&list_table, last_of(line, arena), CONSOLE_PLAIN);
     table_cell(&list_table, strcmp(skipped, "0") == 0 ? "" : skipped,
                CONSOLE_WARM);
     table_cell(&list_table,

@@ -56,8 +56,15 @@ const struct config_schedule *schedule_config_find(const struct config *config,
     return config_added_find(config, &schedule_section, name);
 }
 
-bool schedule_config_refuse(struct span name, const char *what,
-                            struct err *err) {
+bool schedule_config_refuse(const struct base *base, struct span name,
+                            const char *what, struct err *err) {
+    const struct config_schedule *schedule =
+        base != NULL ? schedule_config_find(&base->config, name) : NULL;
+    if (schedule != NULL)
+        return err_set(err, ERR_REFUSED,
+                       "schedule '%.*s' is %s in %s:%u; change it there",
+                       (int)name.len, name.p, what, schedule->origin.file,
+                       schedule->origin.line);
     return err_set(err, ERR_REFUSED,
                    "schedule '%.*s' is %s in pointsman.conf or conf.d/; change "
                    "it there",

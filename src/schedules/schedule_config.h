@@ -33,9 +33,10 @@ bool schedule_config_read(const struct config_schedule *schedule,
                           struct cron_zones *zones, struct arena *arena,
                           struct schedule_spec *ret_spec, struct err *err);
 /* Refuses a request for a schedule that the files define, or pause (`what`:
- * "defined"). Returns false: ERR_REFUSED. */
-bool schedule_config_refuse(struct span name, const char *what,
-                            struct err *err);
+ * "defined"), and names the place. `base` NULL: the place is not known. Returns
+ * false: ERR_REFUSED. */
+bool schedule_config_refuse(const struct base *base, struct span name,
+                            const char *what, struct err *err);
 /* Checks all of them. False: the first error. */
 bool schedule_config_check(const struct base *base, struct err *err);
 /* Makes the registry match the file; writes nothing if it does already. A

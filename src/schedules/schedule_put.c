@@ -112,7 +112,7 @@ static bool find_own(struct api_call *call, struct span name,
         *ret_found
             ? span_is(ret_row->origin, SCHEDULE_OF_CONFIG)
             : base != NULL && schedule_config_find(&base->config, name) != NULL;
-    return !of_config || schedule_config_refuse(name, "defined", err);
+    return !of_config || schedule_config_refuse(base, name, "defined", err);
 }
 
 /* A new pattern starts now; a new command for the old pattern does not change
@@ -171,8 +171,11 @@ static bool take_result(struct put *put, const struct store_batch *batch,
                        (int)put->name.len, put->name.p);
     if (result == STORE_DUPLICATE)
         return err_set(&put->err, ERR_REFUSED,
-                       "a schedule of that name already exists; use --replace "
-                       "to replace it");
+                       "schedule '%.*s' exists already, with another pattern, "
+                       "command or option; `pointsman cron list %.*s` shows "
+                       "it, --replace replaces it",
+                       (int)put->name.len, put->name.p, (int)put->name.len,
+                       put->name.p);
     return err_set(&put->err, ERR_REFUSED,
                    "somebody else has just changed it; check it and try again");
 }

@@ -37,9 +37,12 @@ static void key_command(struct json *json, const struct submission *job) {
     json_span(json, text_span(&line));
 }
 
-/* "DDF": a letter for the state of each, the newest last. */
+/* Its newest jobs, when the last one was made, and "DDF": a letter for the
+ * state of each, the newest last. */
 static void key_strip(struct api_call *call, struct json *json,
-                      const struct schedule_row *row) {
+                      const struct schedule_row *row,
+                      const struct cron_zone *zone) {
+    struct wall last = {0};
     size_t from = row->recent_count > STRIP ? row->recent_count - STRIP : 0;
     char strip[STRIP + 1];
     size_t len = 0;
@@ -52,6 +55,7 @@ static void key_strip(struct api_call *call, struct json *json,
                        &job, NULL))
             continue;
         strip[len++] = job_state_letter(job.state);
+        last = job.admitted;
         json_object(json);
         json_key(json, "id");
         json_span(json, job.id);
@@ -60,6 +64,10 @@ static void key_strip(struct api_call *call, struct json *json,
         json_end(json);
     }
     json_end(json);
+    if (len > 0) {
+        key_instant(call, json, "last_at", NULL, wall_s(last));
+        key_instant(call, json, "last_local", zone, wall_s(last));
+    }
     json_key(json, "last");
     json_span(json, span_make(strip, len));
 }
@@ -149,7 +157,7 @@ static void row_name(struct api_call *call, const struct schedule_row *row) {
 static void row_json(struct api_call *call, const struct schedule_row *row) {
     struct listing *listing = call->state;
     struct schedule_spec spec;
-    struct schedule_rule rule;
+    struct schedule_rule rule = {0};
     struct err err = {0};
     struct json json;
 
@@ -163,7 +171,6 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
         next_json(call, &json, &rule, row->paused || spec.paused);
         resolve_dir(call, &spec, &call->arena);
         spec_json(call, &json, &spec, &rule);
-        schedule_rule_clear(&rule);
     } else {
         json_key(&json, "error");
         json_string(&json, err.text);
@@ -181,7 +188,8 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
     json_i64(&json, (int64_t)row->fired);
     json_key(&json, "left_out");
     json_i64(&json, (int64_t)row->missed);
-    key_strip(call, &json, row);
+    key_strip(call, &json, row, rule.zone);
+    schedule_rule_clear(&rule);
     json_end(&json);
     text_addc(&call->out, '\n');
 }
@@ -376,7 +384,7 @@ static bool of_config(struct api_call *call, const struct schedule_row *row,
 
     if (!span_is(row->origin, SCHEDULE_OF_CONFIG))
         return false;
-    schedule_config_refuse(row->name, what, &err);
+    schedule_config_refuse(call->api->options.base, row->name, what, &err);
     api_fail(call, &err);
     return true;
 }

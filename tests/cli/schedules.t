@@ -7,11 +7,19 @@ $ pointsman cron list
 # The same schedule can be added again; a different one of this name cannot.
 $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
 $ pointsman cron add nightly '* * * * *' -- true
-! pointsman: a schedule of that name already exists; use --replace to replace it
+! pointsman: schedule 'nightly' exists already, with another pattern, command or option; `pointsman cron list nightly` shows it, --replace replaces it
 = 100
 $ pointsman cron add --replace --zone Europe/London --paused nightly '30 2 * * *' -- echo good night
 $ pointsman cron list | tail -1
 | nightly  paused ... echo good night
+# A schedule is explained like its pattern.
+$ pointsman cron explain nightly | sed 's/\. When clocks.*//'
+| schedule nightly, in the time of Europe/London
+| {"minute": 30, "hour": 2, ...}
+| at 02:30 every day
+$ pointsman cron explain nigthly
+! pointsman: no schedule 'nigthly'; an item is JSON or the five columns of a crontab line
+= 66
 $ pointsman cron remove nightly
 $ pointsman cron list
 # Invalid schedules.
@@ -112,7 +120,7 @@ $ cd again && for id in $(cat ../ids); do pointsman logs $id; done | sed "s|^$PW
 $ pointsman backup saved.tar
 $ pointsman --base other restore saved.tar
 $ pointsman --base other cron list hand | tail -1
-| hand  ... D ... 0 0 1 1 *  echo by hand
+| hand  ...T...+00:00  20...T...+00:00 done  ... 0 0 1 1 *  echo by hand
 # A server uses a new schedule at once.
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true
@@ -147,7 +155,7 @@ $ pointsman wait j<CONF>
 $ pointsman logs j<CONF>
 | from the file
 $ pointsman cron remove conf
-! pointsman: schedule 'conf' is defined in pointsman.conf or conf.d/; change it there
+! pointsman: schedule 'conf' is defined in ...:...; change it there
 = 100
 $ pointsman doctor | grep schedule
 | ok   schedules ...; all have a next run
