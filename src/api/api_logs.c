@@ -67,6 +67,7 @@ struct log {
     struct text place;     /* sent last; only if framed */
 
     struct text progress; /* reported last; only in frames */
+    unsigned noted;       /* the attempt after which a note was sent; 0: none */
     bool wants_origin;    /* whether stream and time of each byte are needed */
     struct log_origin origin;
     struct log_tail origin_tail;
@@ -570,6 +571,27 @@ static void send_progress(struct api_call *call, struct log *log) {
     log_frame_add(&call->out, LOG_FRAME_PROGRESS, usage.progress);
 }
 
+/* Between two attempts: when the next one begins. */
+static void send_retry(struct api_call *call, struct log *log) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    char when[WALL_TEXT_BYTES];
+    struct job job;
+
+    if (!log->filter.framed || !log->follows ||
+        !store_job(call->api->options.store, log->num, &arena, &job, NULL) ||
+        job.state != STATE_PENDING || job.attempt == log->noted ||
+        job.not_before.ns <= api_now(call).ns)
+        return;
+    log->noted = job.attempt;
+    text_addf(&text, "%.*s: attempt %u: %.*s%s%.*s; next attempt at %s",
+              (int)job.id.len, job.id.p, job.attempt, (int)job.reason.len,
+              job.reason.p, job.detail.len > 0 ? ": " : "", (int)job.detail.len,
+              job.detail.len > 0 ? job.detail.p : "",
+              wall_format(job.not_before, when));
+    log_frame_add(&call->out, LOG_FRAME_NOTE, text_span(&text));
+}
+
 static void log_work(struct api_call *call) {
     struct log *log = call->state;
     struct err err = {0};
@@ -597,6 +619,7 @@ static void log_work(struct api_call *call) {
         if (log_next(log))
             continue;
         send_place(call, log);
+        send_retry(call, log);
         if (over || !log->follows)
             api_end(call);
         return; /* an event of the job brings us back */

@@ -27,7 +27,8 @@ enum {
     LOG_FRAME_HEAD = 8,
     /* Pieces that are no output: */
     LOG_FRAME_PROGRESS = STAMP_STREAMS, /* progress that the job reports */
-    LOG_FRAME_PLACE /* what came so far ends there (wire/log_place.h) */
+    LOG_FRAME_PLACE, /* what came so far ends there (wire/log_place.h) */
+    LOG_FRAME_NOTE   /* a sentence about the job: when it is tried again */
 };
 
 /* The beginning of an unfinished line. */

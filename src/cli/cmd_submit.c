@@ -77,7 +77,7 @@ static int submit_one(struct call *call) {
     (void)console_flush();
     note_unknown(call, client);
     if (terminal_is(STDERR_FILENO))
-        wait_note_print(client, id, &call->arena);
+        wait_note_print(client, id, false, &call->arena);
     client_close(client);
     return console_finish(0);
 }

@@ -105,7 +105,7 @@ int cmd_wait(struct call *call) {
     if (ms >= 0)
         waited.until = mono_add_ms(clock_mono(), ms);
     for (size_t i = 0; i < call->word_count; i++)
-        wait_note_print(client, call->words[i], &call->arena);
+        wait_note_print(client, call->words[i], false, &call->arena);
     bool ok = follow_stream(&(struct follow){.client = client,
                                              .uri = wait_uri,
                                              .take = take_ends,
@@ -319,7 +319,7 @@ int cmd_logs(struct call *call) {
     call_uri_add(&uri, "follow", follow ? "1" : NULL);
     call_uri_add(&uri, "places", follow ? "1" : NULL);
     if (follow)
-        wait_note_print(client, id, &call->arena);
+        wait_note_print(client, id, true, &call->arena);
     call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
     call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     const char *text = text_string(&uri.text);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/call_connect.h"
 #include "cli/console.h"
 #include "os/stamp.h"
 #include "api/log_filter.h"
@@ -54,9 +55,20 @@ static bool print_piece(struct job_output *output, struct span piece) {
     return ok;
 }
 
+static void print_note(struct job_output *output) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    bool within = output->progress.within;
+    progress_hide(&output->progress);
+    console_note("%spointsman: %s", within && isatty(STDOUT_FILENO) ? "\n" : "",
+                 call_printable(text_string(&output->line), &arena));
+    progress_show(&output->progress, SPAN("\n"));
+}
+
 static void end_frame(struct job_output *output) {
     if (output->head[0] == LOG_FRAME_PROGRESS && output->sink == NULL)
         progress_set(&output->progress, text_span(&output->line));
+    if (output->head[0] == LOG_FRAME_NOTE)
+        print_note(output);
     if (output->head[0] == LOG_FRAME_PLACE) {
         text_reset(&output->place);
         text_addspan(&output->place, text_span(&output->line));

@@ -1,6 +1,7 @@
 /* The output of a job as it comes in frames (api/log_filter.h): each frame
  * is passed on to standard output or standard error, where the command
- * itself would have written it; its progress is drawn. */
+ * itself would have written it; its progress is drawn, and notes on the job are
+ * printed. */
 #ifndef POINTSMAN_CLI_JOB_OUTPUT_H
 #define POINTSMAN_CLI_JOB_OUTPUT_H
 

@@ -5,7 +5,7 @@
 #include "cli/call_connect.h"
 #include "cli/console.h"
 
-void wait_note_print(struct client *client, const char *id,
+void wait_note_print(struct client *client, const char *id, bool ended,
                      struct arena *arena) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     if (!client_get(client, &reply, NULL, "/api/v1/jobs/%s/why",
@@ -13,7 +13,8 @@ void wait_note_print(struct client *client, const char *id,
         return;
     struct span rest = text_span(&reply), line;
     while (span_cut(&rest, '\n', &line) && line.len > 0) {
-        if (strcmp(call_line_text(line, "kind", arena), "role") == 0)
+        const char *kind = call_line_text(line, "kind", arena);
+        if (strcmp(kind, "role") == 0 || (ended && strcmp(kind, "ended") == 0))
             console_note("pointsman: %s: %s", id,
                          call_line_printable(line, "text", arena));
     }

@@ -5,9 +5,10 @@
 #include "cli/client.h"
 #include "lib/arena.h"
 
-/* Prints that no process runs the role that the job waits for. Prints nothing
- * for other reasons, or if the job or the server cannot be asked. */
-void wait_note_print(struct client *client, const char *id,
+/* Prints that no process runs the role that the job waits for; `ended`: or that
+ * it has ended. Prints nothing for other reasons, or if the job or the server
+ * cannot be asked. */
+void wait_note_print(struct client *client, const char *id, bool ended,
                      struct arena *arena);
 
 #endif

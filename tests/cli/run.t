@@ -66,3 +66,13 @@ $ pointsman run --array list -- echo '<{#}={}>' | sort
 | <2=two>
 $ pointsman run --array list -- sh -c 'test $POINTSMAN_NODE = one'
 = 1
+# A job that is tried again says when.
+$ pointsman run --id again --retries 1 -- sh -c 'test -e tried || { : >tried; echo busy; exit 75; }; echo done'
+| busy
+! pointsman: again: attempt 1: temp; next attempt at 20...Z
+| done
+$ pointsman logs -f again
+! pointsman: again: done since 20...Z: ok
+| done
+$ pointsman logs again
+| done

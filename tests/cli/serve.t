@@ -29,6 +29,7 @@ $ pointsman wait two one
 $ pointsman logs one
 | first
 $ pointsman logs -f one
+! pointsman: one: failed since ...: exit-3
 | first
 $ pointsman logs --json one
 | {"line":1,"text":"first"}
