@@ -28,12 +28,17 @@ static bool need_target(struct api_call *call) {
 
 /* ---- the past ------------------------------------------------------------ */
 
-enum { LANDINGS = 20, DAY_MS = 24 * 3600 * 1000 };
+enum { ENDS = 20, DAY_MS = 24 * 3600 * 1000 };
 
-struct past_landing {
+struct past_end {
     struct wall at;
-    struct span id, detail;
+    struct span id, reason, detail;
     unsigned attempts;
+};
+
+struct past_ends {
+    struct past_end items[ENDS]; /* the newest first */
+    size_t count;
 };
 
 /* A walk over all sets, which the registry knows for ever. */
@@ -41,26 +46,26 @@ struct past {
     struct api_walk walk;
     struct span target;
     struct wall since; /* of the figures */
-    uint64_t landed, runs, reused, flaky;
-    int64_t stopped_ms;                     /* checks that were stopped */
-    struct past_landing landings[LANDINGS]; /* the newest first */
-    size_t landing_count;
+    uint64_t landed, failed, runs, reused, flaky;
+    int64_t stopped_ms;        /* checks that were stopped */
+    struct past_ends landings; /* the last ones */
+    struct past_ends failures; /* of the last 24 hours */
 };
 
-static void past_add_landing(struct api_call *call, const struct job *job) {
-    struct past *past = call->state;
-    size_t at = past->landing_count;
-    while (at > 0 && past->landings[at - 1].at.ns <= job->since.ns)
+static void past_add_end(struct past_ends *ends, const struct job *job,
+                         struct arena *arena) {
+    size_t at = ends->count;
+    while (at > 0 && ends->items[at - 1].at.ns <= job->since.ns)
         at--;
-    if (at == LANDINGS)
+    if (at == ENDS)
         return;
-    if (past->landing_count < LANDINGS)
-        past->landing_count++;
-    memmove(&past->landings[at + 1], &past->landings[at],
-            (past->landing_count - at - 1) * sizeof(past->landings[0]));
-    past->landings[at] = (struct past_landing){
-        job->since, arena_span(&call->arena, job->id),
-        arena_span(&call->arena, job->detail), job->attempt};
+    if (ends->count < ENDS)
+        ends->count++;
+    memmove(&ends->items[at + 1], &ends->items[at],
+            (ends->count - at - 1) * sizeof(ends->items[0]));
+    ends->items[at] = (struct past_end){
+        job->since, arena_span(arena, job->id), arena_span(arena, job->reason),
+        arena_span(arena, job->detail), job->attempt};
 }
 
 static bool past_add_events(struct api_call *call, const struct job *job,
@@ -109,8 +114,11 @@ static bool past_add(struct api_call *call, const struct job *job,
     if (!span_equal(job->target, past->target) || job_has(job, JOB_ROLLS_BACK))
         return true;
     if (job->state == STATE_DONE) {
-        past_add_landing(call, job);
+        past_add_end(&past->landings, job, &call->arena);
         past->landed += is_new;
+    } else if (job->state == STATE_FAILED && is_new) {
+        past_add_end(&past->failures, job, &call->arena);
+        past->failed++;
     }
     return (!waits && !is_new) || (past_add_events(call, job, arena, err) &&
                                    past_add_attempts(call, job, arena, err));
@@ -121,21 +129,23 @@ static void past_key(struct json *json, const char *key, int64_t value) {
     json_i64(json, value);
 }
 
-static void past_landing_line(const struct past_landing *landing,
-                              struct text *out) {
+static void past_end_line(const char *kind, const struct past_end *end,
+                          struct text *out) {
     char at[WALL_TEXT_BYTES];
     struct json json;
     json_open(&json, out);
     json_object(&json);
     json_key(&json, "kind");
-    json_string(&json, "landing");
+    json_string(&json, kind);
     json_key(&json, "at");
-    json_string(&json, wall_format(landing->at, at));
+    json_string(&json, wall_format(end->at, at));
     json_key(&json, "id");
-    json_span(&json, landing->id);
-    past_key(&json, "attempts", landing->attempts);
+    json_span(&json, end->id);
+    past_key(&json, "attempts", end->attempts);
+    json_key(&json, "reason");
+    json_span(&json, end->reason);
     json_key(&json, "detail");
-    json_span(&json, landing->detail);
+    json_span(&json, end->detail);
     json_end(&json);
     text_addc(out, '\n');
 }
@@ -143,13 +153,16 @@ static void past_landing_line(const struct past_landing *landing,
 static void past_print(struct api_call *call) {
     const struct past *past = call->state;
     struct json json;
-    for (size_t i = 0; i < past->landing_count; i++)
-        past_landing_line(&past->landings[i], &call->out);
+    for (size_t i = 0; i < past->landings.count; i++)
+        past_end_line("landing", &past->landings.items[i], &call->out);
+    for (size_t i = 0; i < past->failures.count; i++)
+        past_end_line("failure", &past->failures.items[i], &call->out);
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "kind");
     json_string(&json, "day");
     past_key(&json, "landed", (int64_t)past->landed);
+    past_key(&json, "failed", (int64_t)past->failed);
     past_key(&json, "runs", (int64_t)past->runs);
     past_key(&json, "reused", (int64_t)past->reused);
     past_key(&json, "flaky", (int64_t)past->flaky);
@@ -158,7 +171,7 @@ static void past_print(struct api_call *call) {
     text_addc(&call->out, '\n');
 }
 
-/* The last landings, and the figures of the last 24 hours. */
+/* The last landings, and the failures and figures of the last 24 hours. */
 static void past_walk(struct api_call *call) {
     struct past *past = arena_alloc(&call->arena, sizeof(*past));
     past->walk = (struct api_walk){.list = {.kinds = job_kinds_with(JOB_LANDS)},

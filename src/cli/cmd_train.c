@@ -97,18 +97,28 @@ static void show_landing(struct span line, struct arena *arena) {
                          (long long)attempts, attempts == 1 ? "" : "s");
 }
 
+static void show_failure(struct span line, struct arena *arena) {
+    (void)console_printf(
+        "%s  %-20s failed, %s%s\n", call_line_text(line, "at", arena),
+        call_line_printable(line, "id", arena),
+        call_line_text(line, "reason", arena),
+        add_prefixed(": ", call_line_printable(line, "detail", arena), arena));
+}
+
 static void show_day(struct span line, struct arena *arena) {
     int64_t stopped_ms = call_line_number(line, "stopped_ms");
-    (void)console_printf(
-        "last 24 hours: %lld landed, %lld checks run (%lld flaky), %lld "
-        "results used again, %s\n",
-        (long long)call_line_number(line, "landed"),
-        (long long)call_line_number(line, "runs"),
-        (long long)call_line_number(line, "flaky"),
-        (long long)call_line_number(line, "reused"),
-        stopped_ms == 0 ? "no check was stopped"
-                        : arena_printf(arena, "%s of checks stopped",
-                                       minutes(stopped_ms, arena)));
+    (void)console_printf("last 24 hours: %lld landed, %lld failed, %lld checks "
+                         "run (%lld flaky), %lld "
+                         "results used again, %s\n",
+                         (long long)call_line_number(line, "landed"),
+                         (long long)call_line_number(line, "failed"),
+                         (long long)call_line_number(line, "runs"),
+                         (long long)call_line_number(line, "flaky"),
+                         (long long)call_line_number(line, "reused"),
+                         stopped_ms == 0
+                             ? "no check was stopped"
+                             : arena_printf(arena, "%s of checks stopped",
+                                            minutes(stopped_ms, arena)));
 }
 
 static void show_line(struct span line, struct arena *arena) {
@@ -118,6 +128,7 @@ static void show_line(struct span line, struct arena *arena) {
     } kinds[] = {{"train", show_train},
                  {"unit", show_unit},
                  {"landing", show_landing},
+                 {"failure", show_failure},
                  {"day", show_day}};
     const char *kind = call_line_text(line, "kind", arena);
     for (size_t i = 0; i < COUNT(kinds); i++)

@@ -383,7 +383,11 @@ remembered() {
     await '"kind":"train".*"reason":"forgotten"'
     open_gate a
     ends 0 within pointsman wait a b
+    submit c DC bad
+    within pointsman wait c || :
     pointsman train main >train.said
+    grep -E '^20[^ ]*Z  c +failed, check-failed: check .unit. exited with 1$' \
+        train.said
     says '0 sets or groups; 0 of 2 lanes, 0 of 8 slots in use' train.said
     same 'last landings' "$(grep -c ' landed, [0-9] attempts' train.said)" 2
     metrics >metrics.said
@@ -391,14 +395,15 @@ remembered() {
     says 'pointsman_train_tip_proven{target="main"} 1' metrics.said
     says 'pointsman_train_events_total{target="main",event="landing"} 2' \
         metrics.said
-    says 'last 24 hours: 2 landed, 4 checks run (0 flaky), 0 results used' train.said
+    says 'last 24 hours: 2 landed, 1 failed, 5 checks run (0 flaky)' train.said
     serve_end
     # The server has forgotten it; the registry has not.
     serve_begin
     pointsman train --json main >train.json
     same landings "$(jq -r 'select(.kind == "landing").id' train.json |
         sort | tr '\n' ' ')" 'a b '
-    same checks "$(jq 'select(.kind == "day").runs' train.json)" 4
+    same checks "$(jq 'select(.kind == "day").runs' train.json)" 5
+    same failures "$(jq -r 'select(.kind == "failure").id' train.json)" c
     serve_end
     all_landed a b
     same 'runs of b' "$(runs_of b)" 2
