@@ -6,7 +6,7 @@
 #include "lib/map.h"
 
 struct group {
-    struct span key; /* "TARGET\0GROUP", own memory */
+    struct span key; /* "TARGET\0SUBMITTER\0GROUP", own memory */
     struct list members;
     uint64_t ended_seq;
     struct text ended_id;
@@ -68,28 +68,30 @@ void groups_free(struct groups *groups) {
 /* ---- input
  * ---------------------------------------------------------------- */
 
-static void key_make(struct span target, struct span name, struct text *out) {
-    text_addspan(out, target);
+static void key_make(const struct group_id *id, struct text *out) {
+    text_addspan(out, id->target);
     text_addc(out, '\0');
-    text_addspan(out, name);
+    text_addspan(out, id->submitter);
+    text_addc(out, '\0');
+    text_addspan(out, id->name);
 }
 
-static struct group *group_find(const struct groups *groups, struct span target,
-                                struct span name) {
+static struct group *group_find(const struct groups *groups,
+                                const struct group_id *id) {
     CLEANUP(text_clear) struct text key = TEXT_INIT;
 
-    key_make(target, name, &key);
+    key_make(id, &key);
     return map_get(&groups->groups, text_span(&key));
 }
 
-static struct group *group_get(struct groups *groups, struct span target,
-                               struct span name) {
-    struct group *group = group_find(groups, target, name);
+static struct group *group_get(struct groups *groups,
+                               const struct group_id *id) {
+    struct group *group = group_find(groups, id);
     CLEANUP(text_clear) struct text key = TEXT_INIT;
 
     if (group != NULL)
         return group;
-    key_make(target, name, &key);
+    key_make(id, &key);
     group = mem_alloc(sizeof(*group));
     group->key = span_make(mem_copy(key.p, key.len), key.len);
     list_init(&group->members);
@@ -98,7 +100,7 @@ static struct group *group_get(struct groups *groups, struct span target,
 }
 
 static struct span group_name(const struct group *group) {
-    const char *nul = memchr(group->key.p, '\0', group->key.len);
+    const char *nul = memrchr(group->key.p, '\0', group->key.len);
 
     return span_make(nul + 1,
                      group->key.len - (size_t)(nul + 1 - group->key.p));
@@ -135,7 +137,7 @@ void groups_join(struct groups *groups, const struct group_member *entry) {
         (job_state_is_final(entry->state) && entry->state != STATE_ABANDONED))
         return;
     member = mem_alloc(sizeof(*member));
-    member->group = group_get(groups, entry->target, entry->group);
+    member->group = group_get(groups, &entry->group);
     member->num = entry->num;
     member->id = arena_span(&member->arena, entry->id);
     member->key = arena_span(&member->arena, entry->key);
@@ -154,9 +156,8 @@ void groups_join(struct groups *groups, const struct group_member *entry) {
     map_put(&groups->members, map_num_key(&member->num), member);
 }
 
-bool groups_knows(const struct groups *groups, struct span target,
-                  struct span group) {
-    return group_find(groups, target, group) != NULL;
+bool groups_knows(const struct groups *groups, const struct group_id *id) {
+    return group_find(groups, id) != NULL;
 }
 
 static void group_ended(struct group *group, struct span id, uint64_t seq) {
@@ -167,9 +168,9 @@ static void group_ended(struct group *group, struct span id, uint64_t seq) {
     text_addspan(&group->ended_id, id);
 }
 
-void groups_ended(struct groups *groups, struct span target, struct span name,
+void groups_ended(struct groups *groups, const struct group_id *of,
                   struct span id, uint64_t seq) {
-    struct group *group = group_find(groups, target, name);
+    struct group *group = group_find(groups, of);
 
     if (group != NULL)
         group_ended(group, id, seq);

@@ -2,10 +2,12 @@
  * This module knows the members of a group, whether the group is complete,
  * which members a landing takes along, and which members fail together. Pure.
  *
- * A group is a name on one target. `##group NAME COUNT` says how many sets the
- * group has; without a count its members are the sets present when it becomes
- * ready (members that depend on each other wait for each other anyway, and may
- * form a cycle). A set that comes later starts a new group of that name.
+ * A group is a name on one target, for the sets of one submitter: nobody adds a
+ * set to the group of somebody else, or makes it fail with one. `##group NAME
+ * COUNT` says how many sets the group has; without a count its members are the
+ * sets present when it becomes ready (members that depend on each other wait
+ * for each other anyway, and may form a cycle). A set that comes later starts a
+ * new group of that name.
  *
  *     Q S A   open: staged together when the group is complete
  *     P       ready: one landing takes them all
@@ -34,9 +36,14 @@ void groups_free(struct groups *groups); /* NULL is fine */
 /* ---- input
  * ---------------------------------------------------------------- */
 
+struct group_id {
+    struct span target, submitter, name; /* submitter: of struct job */
+};
+
 struct group_member {
     uint64_t num;
-    struct span id, target, group;
+    struct span id;
+    struct group_id group;
     unsigned want; /* COUNT; 0 = not given */
     enum job_state state;
     unsigned holds;
@@ -55,11 +62,10 @@ struct group_member {
 void groups_join(struct groups *groups, const struct group_member *entry);
 /* True if the group is known. If not, the caller reports the members that ended
  * earlier (groups_ended) once the first live member has joined. */
-bool groups_knows(const struct groups *groups, struct span target,
-                  struct span group);
+bool groups_knows(const struct groups *groups, const struct group_id *id);
 /* Reports a member that ended without landing, with the event `seq`, now or
  * earlier. */
-void groups_ended(struct groups *groups, struct span target, struct span group,
+void groups_ended(struct groups *groups, const struct group_id *of,
                   struct span id, uint64_t seq);
 /* Reports a step that was committed with the event `seq`. Members in a final
  * state leave. `undecided`: abandoned while its rollback is open. False:

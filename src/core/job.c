@@ -271,6 +271,11 @@ void job_copy(struct arena *arena, const struct job *job, struct job *ret_job) {
         *spans[i] = spans[i]->len ? arena_span(arena, *spans[i]) : SPAN("");
 }
 
+bool job_shares_group(const struct job *job, const struct job *other) {
+    return span_equal(job->target, other->target) &&
+           span_equal(job->actor, other->actor);
+}
+
 struct span job_rank(const struct job *job) {
     return job->rank.len > 0 ? job->rank : job->key;
 }

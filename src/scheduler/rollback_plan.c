@@ -211,7 +211,7 @@ static bool add_group(struct asking *asking, const struct job *job,
             !landing_begun(asking, other.num, &other_begun, err))
             return false;
         if (!is_in_effect(&other) || other_begun.ns != begun.ns ||
-            !span_equal(other.target, job->target))
+            !job_shares_group(job, &other))
             continue;
         if (!node_add(asking, &other, err))
             return false;

@@ -91,15 +91,16 @@ static struct span group_of(const struct job_edge *edges, size_t count) {
 
 /* Members that ended without landing before this start. */
 static void report_ended_members(struct scheduler *scheduler,
-                                 struct span target, struct span group) {
+                                 const struct job *joined,
+                                 const struct group_id *group) {
     struct arena arena = ARENA_INIT;
     struct store_edge_to *edges;
     size_t count;
     struct err err;
-    if (!store_edges_to(scheduler->store, group, &arena, &edges, &count,
+    if (!store_edges_to(scheduler->store, group->name, &arena, &edges, &count,
                         &err)) {
-        log_error("cannot read the sets of group '%.*s': %s", (int)group.len,
-                  group.p, err.text);
+        log_error("cannot read the sets of group '%.*s': %s",
+                  (int)group->name.len, group->name.p, err.text);
         count = 0;
     }
     for (size_t i = 0; i < count; i++) {
@@ -109,9 +110,8 @@ static void report_ended_members(struct scheduler *scheduler,
             edges[i].state == STATE_DONE)
             continue;
         if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
-            span_equal(job.target, target))
-            groups_ended(scheduler->groups, target, group, job.id,
-                         job.state_seq);
+            job_shares_group(joined, &job))
+            groups_ended(scheduler->groups, group, job.id, job.state_seq);
     }
     arena_clear(&arena);
 }
@@ -131,11 +131,12 @@ static void join(struct scheduler *scheduler, const struct job *job,
         scheduler_log_read_failure("the relations", job->num, &err);
     if (!store_job(scheduler->store, job->num, &arena, &full, &err))
         scheduler_log_read_failure("the row", job->num, &err);
-    struct span group = group_of(edges, edge_count);
-    bool known = groups_knows(scheduler->groups, job->target, group);
+    const struct group_id group = {.target = full.target,
+                                   .submitter = full.actor,
+                                   .name = group_of(edges, edge_count)};
+    bool known = groups_knows(scheduler->groups, &group);
     struct group_member entry = {.num = job->num,
                                  .id = job->id,
-                                 .target = job->target,
                                  .group = group,
                                  .want = full.group_size,
                                  .state = job->state,
@@ -149,7 +150,7 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .replace_count = replaced.count};
     groups_join(scheduler->groups, &entry);
     if (!known)
-        report_ended_members(scheduler, job->target, group);
+        report_ended_members(scheduler, &full, &group);
     arena_clear(&arena);
 }
 

@@ -6,8 +6,8 @@
 static void add(struct scheduler *scheduler, const struct job *job);
 
 /* Sets that land together wait together. */
-static void add_group(struct scheduler *scheduler, struct span group,
-                      struct arena *arena) {
+static void add_group(struct scheduler *scheduler, const struct job *job,
+                      struct span group, struct arena *arena) {
     struct store_edge_to *edges;
     size_t count;
     struct job member;
@@ -15,23 +15,25 @@ static void add_group(struct scheduler *scheduler, struct span group,
         return;
     for (size_t i = 0; i < count; i++)
         if (edges[i].kind == EDGE_GROUP &&
-            store_job(scheduler->store, edges[i].num, arena, &member, NULL))
+            store_job(scheduler->store, edges[i].num, arena, &member, NULL) &&
+            job_shares_group(job, &member))
             add(scheduler, &member);
 }
 
 /* What cannot be read now is added with the next event of the job. */
-static void add_waited(struct scheduler *scheduler, uint64_t num) {
+static void add_waited(struct scheduler *scheduler, const struct job *job) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job_edge *edges;
     size_t count;
     struct job other;
     bool found;
-    if (!store_edges_from(scheduler->store, num, &arena, &edges, &count, NULL))
+    if (!store_edges_from(scheduler->store, job->num, &arena, &edges, &count,
+                          NULL))
         return;
     for (size_t i = 0; i < count; i++) {
         enum edge_kind kind = edges[i].kind;
         if (kind == EDGE_GROUP)
-            add_group(scheduler, edges[i].to, &arena);
+            add_group(scheduler, job, edges[i].to, &arena);
         else if ((kind == EDGE_DEPENDENCY || kind == EDGE_PRECURSOR ||
                   kind == EDGE_HINT) &&
                  store_lookup(scheduler->store, edges[i].to, &arena, &other,
@@ -47,7 +49,7 @@ static void add(struct scheduler *scheduler, const struct job *job) {
         return;
     map_put(&scheduler->hosted, map_num_key(&job->num), scheduler);
     scheduler->hosted_grew |= job->state == STATE_PENDING;
-    add_waited(scheduler, job->num);
+    add_waited(scheduler, job);
 }
 
 bool scheduler_hosts(struct scheduler *scheduler, const struct job *job) {
@@ -68,9 +70,13 @@ void scheduler_hosted_event(struct scheduler *scheduler,
     if (scheduler->options.hosts == NULL || event->num == 0)
         return;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    if (map_get(&scheduler->hosted, map_num_key(&event->num)))
-        add_waited(scheduler, event->num);
-    else if (event->kind == EVENT_MOVE && event->from == STATE_NONE &&
-             store_job(scheduler->store, event->num, &arena, &job, NULL))
+    bool hosted = map_get(&scheduler->hosted, map_num_key(&event->num));
+    bool is_new = event->kind == EVENT_MOVE && event->from == STATE_NONE;
+    if ((!hosted && !is_new) ||
+        !store_job(scheduler->store, event->num, &arena, &job, NULL))
+        return;
+    if (hosted)
+        add_waited(scheduler, &job);
+    else
         (void)scheduler_hosts(scheduler, &job);
 }

@@ -111,7 +111,7 @@ static bool add_group(struct store *store, const struct job *job,
             continue;
         if (!store_job(store, edges[i].num, &ancestors->arena, &member, err))
             return false;
-        if (span_equal(member.target, job->target))
+        if (job_shares_group(job, &member))
             ancestors_add(ancestors, &member);
     }
     return true;

@@ -45,7 +45,7 @@ static bool cover_group(struct scheduler *scheduler,
             continue;
         if (!store_job(scheduler->store, edges[i].num, &arena, &other, err))
             return false;
-        if (span_equal(other.target, job->target))
+        if (job_shares_group(job, &other))
             cover(scope, other.num, other.id);
     }
     return true;

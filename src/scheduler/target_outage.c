@@ -17,7 +17,7 @@ static bool read_hold_of_group(struct store *store, const struct job *job,
             continue;
         if (!store_job(store, edges[i].num, &arena, &other, err))
             return false;
-        *ret_held = other.holds != 0 && span_equal(other.target, job->target);
+        *ret_held = other.holds != 0 && job_shares_group(job, &other);
     }
     return true;
 }

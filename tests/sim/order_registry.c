@@ -14,10 +14,11 @@ static char *name_of(unsigned k) {
     return names[k];
 }
 
-static struct span group_name(unsigned i) {
+static struct group_id group_of(unsigned i) {
     static const char *const names[] = {"", "g1", "g2", "g3", "g4"};
 
-    return span_of(names[rows[i].group]);
+    return (struct group_id){.target = span_of(rows[i].target),
+                             .name = span_of(names[rows[i].group])};
 }
 
 void registry_open(struct wall now) {
@@ -179,11 +180,12 @@ static void report_open(unsigned i) {
 }
 
 static void report_ended(unsigned i) {
+    struct group_id group = group_of(i);
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && rows[k].ended_seq != 0 &&
             rows[k].state != STATE_DONE)
-            groups_ended(registry.groups, span_of(rows[i].target),
-                         group_name(i), span_of(rows[k].id), rows[k].ended_seq);
+            groups_ended(registry.groups, &group, span_of(rows[k].id),
+                         rows[k].ended_seq);
 }
 
 static void join(unsigned i) {
@@ -191,8 +193,7 @@ static void join(unsigned i) {
     struct span needs[MAX];
     struct group_member member = {.num = i + 1,
                                   .id = span_of(row->id),
-                                  .target = span_of(row->target),
-                                  .group = group_name(i),
+                                  .group = group_of(i),
                                   .want = row->want,
                                   .state = row->state,
                                   .holds = row->holds,
@@ -200,7 +201,7 @@ static void join(unsigned i) {
                                   .admitted_seq = row->admitted_seq,
                                   .key = span_of(row->key),
                                   .needs = needs};
-    bool known = groups_knows(registry.groups, member.target, member.group);
+    bool known = groups_knows(registry.groups, &member.group);
 
     for (unsigned k = 0; k < MAX; k++)
         if (row->deps & bit(k))

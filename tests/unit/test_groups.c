@@ -18,13 +18,18 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const char *submitter = "uid:1";
+
+static struct group_id on_main(const char *name, const char *by) {
+    return (struct group_id){SPAN("main"), span_of(by), span_of(name)};
+}
+
 static void join(uint64_t num, const char *id, const char *group, unsigned want,
                  enum job_state state, const char *needs) {
     struct span need = span_of(needs);
     struct group_member member = {.num = num,
                                   .id = span_of(id),
-                                  .target = SPAN("main"),
-                                  .group = span_of(group),
+                                  .group = on_main(group, submitter),
                                   .want = want,
                                   .state = state,
                                   .admitted = {(int64_t)num * NS_PER_S},
@@ -68,7 +73,25 @@ static void a_group_with_a_count_waits_for_all_its_sets(void **state) {
     assert_true(groups_may_stage(groups, 2));
     assert_int_equal(groups_next_time(groups, 60000).ns, WALL_NEVER.ns);
     /* The same name on another target is another group. */
-    assert_false(groups_knows(groups, SPAN("next"), SPAN("g")));
+    struct group_id other = on_main("g", submitter);
+    assert_true(groups_knows(groups, &other));
+    other.target = SPAN("next");
+    assert_false(groups_knows(groups, &other));
+}
+
+static void nobody_joins_the_group_of_another_submitter(void **state) {
+    (void)state;
+    struct group_fail *list;
+    join(1, "a", "g", 2, STATE_QUEUED, "");
+    submitter = "uid:2";
+    join(2, "b", "g", 1000, STATE_QUEUED, "");
+    submitter = "uid:1";
+    assert_false(groups_may_stage(groups, 1));
+    move(2, STATE_FAILED);
+    assert_int_equal(fails(&list, 1), 0);
+    join(3, "c", "g", 0, STATE_QUEUED, "");
+    assert_true(groups_may_stage(groups, 1));
+    assert_int_equal(groups_other_member(groups, 1), 3);
 }
 
 static void a_group_that_is_not_complete_in_time_fails(void **state) {
@@ -172,7 +195,8 @@ when_a_member_fails_only_earlier_members_fail_with_it(void **state) {
     groups_free(groups);
     groups = groups_new();
     join(1, "a", "g", 0, STATE_STAGED, "");
-    groups_ended(groups, SPAN("main"), SPAN("g"), SPAN("c"), 103);
+    struct group_id group = on_main("g", submitter);
+    groups_ended(groups, &group, SPAN("c"), 103);
     assert_int_equal(fails(&list, 1), 1);
 }
 
@@ -209,8 +233,7 @@ static void a_set_that_replaces_a_dependency_lands_first(void **state) {
     join(1, "a", "g", 2, STATE_PENDING, "old");
     groups_join(groups, &(struct group_member){.num = 2,
                                                .id = SPAN("b"),
-                                               .target = SPAN("main"),
-                                               .group = SPAN("g"),
+                                               .group = on_main("g", submitter),
                                                .want = 2,
                                                .state = STATE_PENDING,
                                                .key = SPAN("b"),
@@ -234,6 +257,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(a_group_with_a_count_waits_for_all_its_sets),
+        T(nobody_joins_the_group_of_another_submitter),
         T(a_group_that_is_not_complete_in_time_fails),
         T(dependencies_land_first_and_cycles_land_in_order_of_keys),
         T(a_member_that_became_ready_alone_waits_for_the_others),
