@@ -6,35 +6,59 @@ static struct span behind(struct span span, size_t count) {
     return span_make(span.p + count, span.len - count);
 }
 
-/* Goes back to the last star only: with two kinds of star, to the last of each
- * kind; so the cost is at most the product of the lengths. */
+/* A star that was met: where it may go on. */
+struct star {
+    struct span pattern; /* behind it; NULL: none was met */
+    struct span text;    /* that it has not taken */
+    bool whole;          /* it takes whole components */
+};
+
+/* The star takes one byte or component more, unless that is not its to take. */
+static bool star_takes(struct star *star, bool slashes) {
+    const char *slash = NULL;
+    if (star->pattern.p == NULL || star->text.len == 0 ||
+        (!slashes && star->text.p[0] == '/'))
+        return false;
+    if (star->whole &&
+        (slash = memchr(star->text.p, '/', star->text.len)) == NULL)
+        return false;
+    star->text = behind(star->text,
+                        star->whole ? (size_t)(slash + 1 - star->text.p) : 1);
+    return true;
+}
+
 /* `*` stands for anything but slashes, `**` for anything, `?` for one byte but
- * a slash. */
-static bool path_matches(struct span pattern, struct span path) {
-    struct span star = {NULL, 0}, star_at = {NULL, 0};
-    struct span deep = {NULL, 0}, deep_at = {NULL, 0};
+ * a slash. In `paths`, a component `**` stands for any number of components,
+ * also for none. Goes back to the last star only: with two kinds of star, to
+ * the last of each kind; so the cost is at most the product of the lengths. */
+static bool matches(struct span whole, struct span text, bool paths) {
+    struct span pattern = whole;
+    struct star star = {0}, deep = {0};
     while (true) {
         if (pattern.len >= 2 && pattern.p[0] == '*' && pattern.p[1] == '*') {
-            pattern = deep = behind(pattern, 2);
-            deep_at = path;
-            star.p = NULL;
+            bool begins = pattern.p == whole.p || pattern.p[-1] == '/';
+            deep.whole =
+                paths && begins && pattern.len > 2 && pattern.p[2] == '/';
+            pattern = deep.pattern = behind(pattern, deep.whole ? 3 : 2);
+            deep.text = text;
+            star.pattern.p = NULL;
         } else if (pattern.len > 0 && pattern.p[0] == '*') {
-            pattern = star = behind(pattern, 1);
-            star_at = path;
-        } else if (pattern.len > 0 && path.len > 0 &&
-                   (pattern.p[0] == path.p[0] ||
-                    (pattern.p[0] == '?' && path.p[0] != '/'))) {
+            pattern = star.pattern = behind(pattern, 1);
+            star.text = text;
+        } else if (pattern.len > 0 && text.len > 0 &&
+                   (pattern.p[0] == text.p[0] ||
+                    (pattern.p[0] == '?' && text.p[0] != '/'))) {
             pattern = behind(pattern, 1);
-            path = behind(path, 1);
-        } else if (pattern.len == 0 && path.len == 0) {
+            text = behind(text, 1);
+        } else if (pattern.len == 0 && text.len == 0) {
             return true;
-        } else if (star.p && star_at.len > 0 && star_at.p[0] != '/') {
-            path = star_at = behind(star_at, 1);
-            pattern = star;
-        } else if (deep.p && deep_at.len > 0) {
-            path = deep_at = behind(deep_at, 1);
-            pattern = deep;
-            star.p = NULL;
+        } else if (star_takes(&star, false)) {
+            text = star.text;
+            pattern = star.pattern;
+        } else if (star_takes(&deep, true)) {
+            text = deep.text;
+            pattern = deep.pattern;
+            star.pattern.p = NULL;
         } else {
             return false;
         }
@@ -50,7 +74,7 @@ static bool any_path(const struct approval_policy *policy,
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
         for (size_t k = 0; k < policy->paths.count; k++)
-            if (path_matches(policy->paths.items[k], subject->touches[i].path))
+            if (matches(policy->paths.items[k], subject->touches[i].path, true))
                 return true;
     return false;
 }
@@ -104,7 +128,7 @@ static bool is_given_by(const struct approval_person *person,
 }
 
 bool approval_name_matches(struct span pattern, struct span name) {
-    return is_same(pattern, name) || path_matches(pattern, name);
+    return is_same(pattern, name) || matches(pattern, name, false);
 }
 
 /* The key may sign under this name. */
@@ -243,11 +267,11 @@ static bool has_ticket(const struct approval_policy *policy,
     if (policy->ticket.len == 0)
         return true;
     for (size_t i = 0; i < subject->ticket_count; i++)
-        if (path_matches(policy->ticket, subject->tickets[i]))
+        if (matches(policy->ticket, subject->tickets[i], false))
             return true;
     for (size_t i = 0; i < count; i++)
         if (given[i].ticket.len > 0 && !has_expired(policy, &given[i], now) &&
-            path_matches(policy->ticket, given[i].ticket))
+            matches(policy->ticket, given[i].ticket, false))
             return true;
     return false;
 }

@@ -62,6 +62,18 @@ static void patterns_match_paths(void **state) {
         {"**/x/*y", "a/x/b/x/zy", true},
         {"**/x/*y", "a/x/b/x/z/y", false},
         {"OPS-*", "OPS-17", true},
+        {"**/Makefile", "Makefile", true},
+        {"**/Makefile", "a/b/Makefile", true},
+        {"**/Makefile", "aMakefile", false},
+        {"a/**/b", "a/b", true},
+        {"a/**/b", "a/x/y/b", true},
+        {"a/**/b", "a/xb", false},
+        {"a/**", "a", false},
+        {"**/*", "f", true},
+        {"**/a/b", "a/a/b", true},
+        {"**/a/**/b", "x/a/y/a/z/b", true},
+        {"x**/b", "x/b", true},
+        {"x**/b", "b", false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct span pattern = span_of(cases[i].pattern);
