@@ -178,6 +178,11 @@ void api_setting(struct api_call *call) {
         return;
     if (!setting_key(name, &key) || !setting_known(call, key))
         setting_unknown(call, name, &err);
+    else if (value.len > 0 && base_setting_is_for_files(key))
+        err_set(&err, ERR_DENIED,
+                "'%.*s' is set in the files of the base only, because it "
+                "decides whose signatures count",
+                (int)name.len, name.p);
     else if (value.len > 0)
         (void)setting_check(key, value, &err);
     if (err.kind != ERR_NONE) {

@@ -263,6 +263,10 @@ bool base_read_files(const struct base *base, struct config *ret_config,
     return false;
 }
 
+bool base_setting_is_for_files(struct span key) {
+    return span_is(key, "allowed-signers") || span_is(key, "revoked-keys");
+}
+
 /* Settings that `set` stored in the registry override the files. A value that
  * is no longer valid (a newer program may have other bounds) is skipped. */
 static bool apply_settings(const struct base *base, struct config *config,
@@ -276,7 +280,8 @@ static bool apply_settings(const struct base *base, struct config *config,
         return false;
     for (size_t i = 0; i < count; i++) {
         struct span key = names[i], section;
-        if (span_cut(&key, '.', &section) && span_is(section, "queue"))
+        if (span_cut(&key, '.', &section) && span_is(section, "queue") &&
+            !base_setting_is_for_files(key))
             (void)config_set(config, section, (struct span){0}, key, values[i],
                              "set", 0, NULL);
     }

@@ -162,6 +162,10 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err);
  * The caller clears it if this succeeds. */
 bool base_read_files(const struct base *base, struct config *ret_config,
                      struct err *err);
+/* True for a key of [queue] that says whose signatures count. Only who may write
+ * the files of the base decides that: `set` refuses it, and a value that an
+ * older program stored is not used. */
+bool base_setting_is_for_files(struct span key);
 /* Reads the configuration again, both files and settings. On an error the
  * previous one stays in use. */
 bool base_reload(struct base *base, struct err *err);

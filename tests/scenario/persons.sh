@@ -229,6 +229,10 @@ lists_of_others() {
         says 'belongs to uid 65534' err
         chown 0 lists/signers
     fi
+    # Not even an admin chooses another list but in the files.
+    ends 77 pointsman set queue.allowed-signers ../mine
+    says 'in the files of the base only' err
+    ends 77 pointsman set queue.revoked-keys ../none
     pointsman approve --sign-with eve --as eve@example.org C1
     within pointsman daemon all --until-idle
     in_one_place C1 D
