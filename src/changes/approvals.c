@@ -230,9 +230,34 @@ static struct approval_given given_of(const struct store_event *event,
     };
 }
 
+/* The role, as [access] is now, of the one who gave an approval without a
+ * signature. */
+static bool has_role(const struct base *base, struct span who,
+                     enum access_role role) {
+    struct span person = access_actor_person_of(who);
+    uint64_t uid;
+    if (person.len > 0)
+        return access_role_of_person(&base->access, person) >= role;
+    return span_starts(who, "uid:") &&
+           span_u64(span_make(who.p + 4, who.len - 4), &uid) &&
+           base_has_role(base, (uid_t)uid, role);
+}
+
+/* An approval counts only as long as who gave it could give it again. */
+static void judge_again(const struct base *base,
+                        const struct policies *policies,
+                        struct approval_given *given) {
+    if (given->is_signed) {
+        given->is_withdrawn = !signers_allow(policies, given->who, given->key);
+        return;
+    }
+    given->is_withdrawn = !has_role(base, given->who, ACCESS_SUBMITTER);
+    given->is_operator &= has_role(base, given->who, ACCESS_OPERATOR);
+}
+
 /* `ret_actors`: who gave each, as the events say; NULL: not wanted. */
-static bool read_given(struct store *store, const struct job *job,
-                       const struct approval_given *more,
+static bool read_given(const struct base *base, struct store *store,
+                       const struct job *job, const struct approval_given *more,
                        const struct policies *policies, struct arena *arena,
                        struct approval_given **ret_given,
                        struct span **ret_actors, size_t *ret_count,
@@ -256,8 +281,7 @@ static bool read_given(struct store *store, const struct job *job,
         (*ret_given)[(*ret_count)++] = *more;
     for (size_t i = 0; i < *ret_count; i++) {
         struct approval_given *given = &(*ret_given)[i];
-        given->is_withdrawn = given->is_signed &&
-                              !signers_allow(policies, given->who, given->key);
+        judge_again(base, policies, given);
         policies_set_groups(policies, given, arena);
     }
     return true;
@@ -298,7 +322,7 @@ static bool read_state(const struct base *base, struct store *store,
     size_t touch_count, given_count;
     *ret_state = (struct approval_state){0};
     if (!store_touches(store, job->num, arena, &touches, &touch_count, err) ||
-        !read_given(store, job, more, &policies, arena, &given, NULL,
+        !read_given(base, store, job, more, &policies, arena, &given, NULL,
                     &given_count, err))
         return false;
     if (!meta_of(job, arena, &meta))
@@ -355,7 +379,7 @@ bool approvals_counted(const struct base *base, struct store *store,
     policies_read(base, arena, &policies);
     if (!store_job(store, num, arena, &job, err) ||
         !store_touches(store, num, arena, &touches, &touch_count, err) ||
-        !read_given(store, &job, NULL, &policies, arena, &given, &actors,
+        !read_given(base, store, &job, NULL, &policies, arena, &given, &actors,
                     &given_count, err))
         return false;
     if (!meta_of(&job, arena, &meta))
@@ -587,7 +611,8 @@ static bool expire_one(const struct base *base, const struct job *job,
     struct job full;
     bool held = job->holds & HOLD_APPROVAL;
     if (!may_expire(base, job) ||
-        (held ? !review->policies : policies->count == 0))
+        (held ? !review->policies
+              : policies->count == 0 && !job_has(job, JOB_ROLLS_BACK)))
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
         !read_state(base, base->store, &full, NULL, *policies, now, arena,
@@ -617,8 +642,7 @@ static bool expire(const struct base *base, struct wall now,
     uint64_t lists = signers_version(base);
     if (lists != review->lists)
         review->new_approval = review->policies = true;
-    if (!review->new_approval && (policy_config_at(&base->config, 0) == NULL ||
-                                  now.ns < review->next.ns))
+    if (!review->new_approval && now.ns < review->next.ns)
         return true;
     policies_read(base, arena, &policies);
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))

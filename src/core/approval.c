@@ -413,9 +413,11 @@ void approval_describe(const struct approval_verdict *verdict,
                        "submit it, or change the policy");
     if (verdict->withdrawn.len > 0)
         text_addf(out,
-                  "; the approval by %.*s does not count, because the key may "
-                  "not sign any more",
-                  (int)verdict->withdrawn.len, verdict->withdrawn.p);
+                  "; the approval by %.*s does not count any more, because %s",
+                  (int)verdict->withdrawn.len, verdict->withdrawn.p,
+                  span_starts(verdict->withdrawn, "user:")
+                      ? "the key may not sign"
+                      : "[access] gives the role submitter no more");
     if (verdict->fault != NULL)
         text_addf(out, "; no approval counts: %s", verdict->fault);
 }

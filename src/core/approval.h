@@ -77,7 +77,7 @@ struct approval_given {
                           under several names; otherwise empty */
     struct approval_list groups; /* "@group": those of its account */
     bool is_operator, is_signed;
-    bool is_withdrawn;  /* its key may not sign any more */
+    bool is_withdrawn;  /* who gave it could not give it any more */
     struct span ticket; /* may be empty */
     struct wall at;
     struct wall until; /* expiry given in the approval itself; 0: none */

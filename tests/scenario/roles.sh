@@ -195,6 +195,54 @@ apart() {
 }
 scenario 'nobody adds a set to the group of somebody else' apart
 
+# of_owner LINE...: a base with a branch, and these lines in its configuration
+of_owner() {
+    make_base
+    chmod 711 "$here"
+    printf '%s\n' "$@" >base/conf.d/access.conf
+    chown -R owner base project.git
+    serve_as owner
+}
+
+lost_role() {
+    of_owner '[access]' 'submitter = alice, bob' 'operator = olga' \
+        '[approval "p"]' 'role = operator'
+    make_set C1 DC a one
+    chmod 644 "$made"
+    as alice pointsman change submit "$made"
+    as owner pointsman hold C1
+    as olga pointsman approve C1
+    as owner pointsman status --json C1 >said
+    says_not '"approval"' said
+    sed -i 's/olga/bob/' base/conf.d/access.conf
+    reload
+    await '"id":"C1".*"reason":"withdrawn"'
+    as owner pointsman why C1 >said
+    says "the approval by uid:70003 does not count any more" said
+    as bob pointsman approve C1
+    as owner pointsman release C1
+    as owner timeout "${SCENARIO_NET:-120}" pointsman wait C1
+}
+scenario 'an approval counts only while its giver has the role' lost_role
+
+lost_operator() {
+    of_owner '[access]' 'submitter = alice' 'operator = olga'
+    make_set C1 DC a one
+    chmod 644 "$made"
+    as alice pointsman change submit "$made"
+    as owner timeout "${SCENARIO_NET:-120}" pointsman wait C1
+    mv project.git away.git
+    mkdir -m 1777 private
+    id=$(as olga env TMPDIR="$here/private" pointsman -q rollback C1)
+    sed -i 's/olga/bob/' base/conf.d/access.conf
+    reload
+    await "\"id\":\"$id\".*\"reason\":\"expired\""
+    mv away.git project.git
+    as bob pointsman approve "$id"
+    as owner timeout "${SCENARIO_NET:-120}" pointsman wait "$id"
+}
+scenario 'a rollback waits if its submitter is no operator any more' lost_operator
+
 asked() {
     make_base
     chmod 711 "$here"

@@ -275,7 +275,7 @@ withdraw() {
     in_one_place C1 Q
     pointsman why C1 >why
     says "approval 'prod': 0 of 1, signed; the approval by user:alice@example.org \
-does not count, because the key may not sign any more" why
+does not count any more, because the key may not sign" why
     "$@" again
     within pointsman daemon all --until-idle
     in_one_place C1 D
