@@ -45,8 +45,8 @@ struct role_host {
      * that left anything. */
     const struct scheduler_running *adopted;
     size_t adopted_count;
-    uint64_t job_limit;   /* end after this many jobs; 0: never */
-    bool once;            /* make one pass; later times need no turn */
+    uint64_t job_limit; /* end after this many jobs; 0: never */
+    bool once;          /* make one pass; later times need no turn */
     /* In a `run` without a server: does a `run` wait for this job? Only such
      * jobs, and what they wait for, are started. NULL: all are. */
     bool (*hosts)(void *ctx, struct span id);
@@ -59,6 +59,8 @@ struct role_host {
 
 struct role_turn {
     struct wall now;
+    int64_t set_back_ms; /* by which the clock was set back since the last
+                            turn; times that were planned move with it */
     bool look; /* a trigger, a poll or the first turn: there may be news */
     bool is_stopping; /* start nothing new */
 };

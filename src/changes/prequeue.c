@@ -153,6 +153,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
             entry = mem_alloc(sizeof(*entry));
             entry->name = span_string(names[i]);
             entry->kind = kind_of(names[i]);
+            entry->seen = prequeue->now;
             entry->prequeue = prequeue;
             map_put(&prequeue->entries, names[i], entry);
         }
@@ -288,6 +289,17 @@ static bool review(struct prequeue *prequeue, struct err *err) {
     prequeue->reviewed = prequeue->now;
     return approvals_review(prequeue->base, prequeue->now,
                             span_of(prequeue->actor), &prequeue->review, err);
+}
+
+void prequeue_set_back(struct prequeue *prequeue, int64_t ms) {
+    void *value;
+    for (size_t at = 0; map_next(&prequeue->entries, &at, NULL, &value);) {
+        struct prequeue_entry *entry = value;
+        entry->next = wall_set_back(entry->next, ms);
+        entry->seen = wall_set_back(entry->seen, ms);
+        entry->checked = wall_set_back(entry->checked, ms);
+    }
+    prequeue->reviewed = wall_set_back(prequeue->reviewed, ms);
 }
 
 bool prequeue_scan(struct prequeue *prequeue, struct wall now,

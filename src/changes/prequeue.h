@@ -29,6 +29,8 @@ void prequeue_free(struct prequeue *prequeue); /* NULL is fine */
 /* Call after the base has read its configuration again. */
 void prequeue_configure(struct prequeue *prequeue);
 
+/* The clock was set back by so much: nothing waits longer for that. */
+void prequeue_set_back(struct prequeue *prequeue, int64_t ms);
 /* One pass over prequeue/ in name order: starts checks, admits entries that
  * passed, rejects those that did not. *ret_next: when the passing of time alone
  * gives it work (WALL_NEVER: never). Only a failing registry or disk is an

@@ -71,7 +71,10 @@ struct wall prequeue_entry_arrived(const struct prequeue_entry *entry) {
 
 static struct wall deadline(const struct prequeue *prequeue,
                             const struct prequeue_entry *entry) {
-    return wall_add_ms(prequeue_entry_arrived(entry),
+    struct wall arrived = prequeue_entry_arrived(entry);
+    if (arrived.ns > prequeue->now.ns) /* the clock was set back since */
+        arrived = entry->seen;
+    return wall_add_ms(arrived,
                        prequeue->base->config.queue.wait_for_job_s * 1000);
 }
 

@@ -54,7 +54,8 @@ struct prequeue_entry {
     char *name;
     const struct entry_kind *kind;
     enum prequeue_entry_state state;
-    struct stat st; /* as of the last look */
+    struct stat st;   /* as of the last look */
+    struct wall seen; /* for the first time */
     struct wall next;
     bool here; /* seen in this scan */
     struct prequeue *prequeue;

@@ -49,6 +49,9 @@ static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct prequeue_engine *engine = self;
     (void)err;
+    if (turn->set_back_ms > 0)
+        prequeue_set_back(engine->prequeue, turn->set_back_ms);
+    engine->next = wall_set_back(engine->next, turn->set_back_ms);
     if (turn->is_stopping)
         return true;
     if (turn->look || turn->now.ns >= engine->next.ns ||

@@ -33,6 +33,12 @@ struct wall array_next_time(const struct array *array, struct wall now) {
     return next;
 }
 
+void array_set_back(struct array *array, int64_t ms) {
+    for (size_t i = 0; i < array->count; i++)
+        array->tasks[i].not_before =
+            wall_set_back(array->tasks[i].not_before, ms);
+}
+
 /* A task before first_open may start again. */
 static void reopen(struct array *array, size_t at) {
     if (at < array->first_open)

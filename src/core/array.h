@@ -35,12 +35,16 @@ size_t array_next(struct array *array, struct wall now);
 /* When the next back-off of a task ends; WALL_NEVER: no task is waiting. */
 struct wall array_next_time(const struct array *array, struct wall now);
 
+/* The clock was set back by so much. */
+void array_set_back(struct array *array, int64_t ms);
+
 /* Marks the task as assigned. */
 void array_task_start(struct array *array, size_t at);
 /* The assignment was not recorded: restores the task. */
 void array_task_start_failed(struct array *array, size_t at);
 /* The task's attempt ended with this verdict. `killed`: the end of the whole
- * job was requested. An assignment that was withdrawn is no attempt. Returns the task as it was, for array_task_end_failed. */
+ * job was requested. An assignment that was withdrawn is no attempt. Returns
+ * the task as it was, for array_task_end_failed. */
 struct array_task array_task_end(struct array *array, size_t at,
                                  const struct retry_verdict *verdict,
                                  bool killed);

@@ -521,6 +521,17 @@ static struct wall deadline(const struct group *group, int64_t wait_ms) {
     return first.ns == WALL_NEVER.ns ? first : wall_add_ms(first, wait_ms);
 }
 
+void groups_set_back(struct groups *groups, int64_t ms) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&groups->members, &at, NULL, &value)) {
+        struct member *member = value;
+
+        member->admitted = wall_set_back(member->admitted, ms);
+    }
+}
+
 static bool is_incomplete(const struct group *group) {
     size_t open = count_open(group);
 

@@ -138,6 +138,9 @@ size_t groups_scan(struct groups *groups, struct wall now, int64_t wait_ms,
                    struct arena *arena, struct group_fail **ret_fails);
 /* When an incomplete group gives up; WALL_NEVER: none does. */
 struct wall groups_next_time(const struct groups *groups, int64_t wait_ms);
+/* The clock was set back by so much: missing sets are waited for no longer
+ * than before. */
+void groups_set_back(struct groups *groups, int64_t ms);
 
 /* A sentence that explains why a member waits for its group; empty: it does not
  * wait. */

@@ -211,8 +211,8 @@ void order_admit(struct order *order, const struct order_entry *entry) {
 
 /* ---- steps -------------------------------------------------------------- */
 
-/* It is asked after, in case its job is not admitted again: another one may have
- * stood for it, and it may have ended long ago. */
+/* It is asked after, in case its job is not admitted again: another one may
+ * have stood for it, and it may have ended long ago. */
 static void item_ask(struct order *order, struct order_item *item) {
     item->asked = true;
     if (list_empty(&item->to_ask))
@@ -458,6 +458,18 @@ struct wall order_next_time(const struct order *order) {
     const struct order_node *node = heap_first(&order->deadlines);
 
     return node != NULL ? order_node_deadline(order, node) : WALL_NEVER;
+}
+
+/* All move by the same time, so the heap stays sorted. */
+void order_set_back(struct order *order, int64_t ms) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&order->nodes, &at, NULL, &value)) {
+        struct order_node *node = value;
+
+        node->admitted = wall_set_back(node->admitted, ms);
+    }
 }
 
 static const struct order_item *first_of(const struct order_node *node,

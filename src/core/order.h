@@ -208,6 +208,9 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
 
 /* When the passing of time alone changes something; WALL_NEVER: never. */
 struct wall order_next_time(const struct order *order);
+/* The clock was set back by so much: unknown dependencies are waited for no
+ * longer than before. */
+void order_set_back(struct order *order, int64_t ms);
 
 /* ---- explanations
  * --------------------------------------------------------- */

@@ -16,6 +16,11 @@ bool outage_extend(struct outage *outage, struct wall now,
     return true;
 }
 
+void outage_set_back(struct outage *outage, int64_t ms) {
+    outage->since = wall_set_back(outage->since, ms);
+    outage->again = wall_set_back(outage->again, ms);
+}
+
 void outage_retry(struct outage *outage) {
     outage->again = (struct wall){0};
 }

@@ -22,6 +22,8 @@ bool outage_shows(const struct job *job);
  * another set of those that were executing was first. */
 bool outage_extend(struct outage *outage, struct wall now,
                    struct random *random);
+/* The clock was set back by so much. */
+void outage_set_back(struct outage *outage, int64_t ms);
 /* The cause may have been repaired: a set may try at once. */
 void outage_retry(struct outage *outage);
 

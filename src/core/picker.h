@@ -128,6 +128,9 @@ void picker_refilled(struct picker *picker, size_t count);
  * WALL_NEVER: never. */
 struct wall picker_next_time(const struct picker *picker);
 
+/* The clock was set back by so much. */
+void picker_set_back(struct picker *picker, int64_t ms);
+
 enum picker_reason {
     PICKER_NEXT,       /* nothing: the job is about to start */
     PICKER_SLOT,       /* all slots are busy */

@@ -324,6 +324,26 @@ static void lanes_resume(struct picker *picker, struct wall now) {
     }
 }
 
+/* All move by the same time, so the heaps stay sorted. */
+void picker_set_back(struct picker *picker, int64_t ms) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&picker->entries, &at, NULL, &value)) {
+        struct picker_entry *entry = value;
+
+        entry->admitted = wall_set_back(entry->admitted, ms);
+        entry->due = wall_set_back(entry->due, ms);
+    }
+    LIST_EACH (&picker->paused, link) {
+        struct picker_lane *lane = LIST_OF(link, struct picker_lane, in_paused);
+
+        lane->paused_until = wall_set_back(lane->paused_until, ms);
+    }
+    picker->next_probe = wall_set_back(picker->next_probe, ms);
+    picker->next_look = wall_set_back(picker->next_look, ms);
+}
+
 void picker_window_tick(struct picker *picker, struct wall now) {
     struct picker_entry *entry;
 

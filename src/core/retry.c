@@ -24,6 +24,15 @@ int64_t retry_delay_ms(unsigned k, struct random *random) {
            (int64_t)random_below(random, (uint64_t)(2 * jitter + 1));
 }
 
+struct wall retry_backoff_end(struct wall since, struct wall not_before,
+                              struct wall now) {
+    if (since.ns <= now.ns || not_before.ns <= now.ns)
+        return not_before;
+    return not_before.ns > since.ns
+               ? (struct wall){now.ns + (not_before.ns - since.ns)}
+               : now;
+}
+
 static struct wall later(const struct question *q, unsigned k) {
     return wall_add_ms(q->now, retry_delay_ms(k, q->random));
 }

@@ -108,6 +108,12 @@ struct retry_verdict retry_after(const struct retry_end *end,
 struct retry_verdict retry_verdict_make(enum job_state to, const char *reason,
                                         struct span detail);
 
+/* When a back-off ends that began at `since` and was to end at `not_before`. If
+ * the clock has been set back to before it began, it counts from now: it never
+ * lasts longer than it was meant to. */
+struct wall retry_backoff_end(struct wall since, struct wall not_before,
+                              struct wall now);
+
 /* min(600, 2^k) s with +-20 %. */
 int64_t retry_delay_ms(unsigned k, struct random *random);
 

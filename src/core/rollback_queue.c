@@ -66,6 +66,13 @@ void rollback_queue_offer(struct rollback_queue *queue, const struct job *job) {
     list_push(&queue->waiting, &one->link);
 }
 
+void rollback_queue_set_back(struct rollback_queue *queue, int64_t ms) {
+    LIST_EACH (&queue->waiting, link) {
+        struct waiting *one = LIST_OF(link, struct waiting, link);
+        one->not_before = wall_set_back(one->not_before, ms);
+    }
+}
+
 /* For loops that only read. */
 static struct list *head_of(const struct rollback_queue *queue) {
     return &((struct rollback_queue *)(uintptr_t)queue)->waiting;

@@ -35,6 +35,9 @@ bool rollback_queue_due_at(const struct rollback_queue *queue, struct wall now,
 struct wall rollback_queue_next(const struct rollback_queue *queue,
                                 struct wall now);
 
+/* The clock was set back by so much. */
+void rollback_queue_set_back(struct rollback_queue *queue, int64_t ms);
+
 /* A lane that is never picked from: rollbacks are in the picker's window only
  * so that it sees the registry's jobs without gaps. No target has that name. */
 extern const struct span rollback_queue_lane;

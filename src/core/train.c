@@ -190,6 +190,10 @@ size_t train_scan(struct train *train, struct wall now, struct arena *arena,
     return count;
 }
 
+void train_set_back(struct train *train, int64_t ms) {
+    train->tip.again = wall_set_back(train->tip.again, ms);
+}
+
 struct wall train_next_time(const struct train *train) {
     const struct train_branch *tip = &train->tip;
 

@@ -298,6 +298,8 @@ size_t train_scan(struct train *train, struct wall now, struct arena *arena,
                   struct train_effect **ret_effects);
 /* When the passing of time alone changes something; WALL_NEVER: never. */
 struct wall train_next_time(const struct train *train);
+/* The clock was set back by so much. */
+void train_set_back(struct train *train, int64_t ms);
 
 /* ---- explanations
  * ---------------------------------------------------------------- */

@@ -32,6 +32,20 @@ struct mono mono_add_ms(struct mono mono, int64_t ms); /* saturates */
 /* Rounded down; negative if `earlier` is the later one; saturates. */
 int64_t wall_ms_since(struct wall later, struct wall earlier);
 int64_t mono_ms_since(struct mono later, struct mono earlier);
+/* A time that was planned before the clock was set back by so many
+ * milliseconds, on the clock as it is now. 0 and WALL_NEVER stay. */
+struct wall wall_set_back(struct wall planned, int64_t ms);
+
+/* Watches whether the clock is set. */
+struct wall_watch {
+    int64_t ahead_ns; /* of the time since boot, when last seen */
+    bool is_begun;
+};
+/* By how many milliseconds the clock was set back since the last call; 0: not
+ * by a tenth of a second, which is reported together with later steps. Both
+ * times as of one moment. */
+int64_t wall_watch_step(struct wall_watch *watch, struct wall wall,
+                        struct boot boot);
 
 enum { WALL_TEXT_BYTES = 40, TAI_TEXT_BYTES = 26 };
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SECONDS_PER_DAY = 86400 };
+enum { SECONDS_PER_DAY = 86400, STEP_MS = 100 };
 
 static int64_t divide_down(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
@@ -27,6 +27,24 @@ struct wall wall_add_ms(struct wall wall, int64_t ms) {
 
 int64_t wall_ms_since(struct wall later, struct wall earlier) {
     return duration_between(later.ns, earlier.ns);
+}
+
+struct wall wall_set_back(struct wall planned, int64_t ms) {
+    bool stays = planned.ns == 0 || planned.ns == WALL_NEVER.ns;
+
+    return stays ? planned : wall_add_ms(planned, -ms);
+}
+
+int64_t wall_watch_step(struct wall_watch *watch, struct wall wall,
+                        struct boot boot) {
+    int64_t ahead_ns = wall.ns - boot.ns;
+    int64_t ms = duration_between(watch->ahead_ns, ahead_ns);
+    bool is_back = watch->is_begun && ms >= STEP_MS;
+
+    if (!watch->is_begun || is_back || ahead_ns > watch->ahead_ns)
+        watch->ahead_ns = ahead_ns;
+    watch->is_begun = true;
+    return is_back ? ms : 0;
 }
 
 /* Days and dates of the Gregorian calendar, which repeats after 400 years of

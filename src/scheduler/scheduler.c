@@ -10,6 +10,7 @@
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
+#include "scheduler/scheduler_clock.h"
 #include "scheduler/scheduler_end.h"
 #include "scheduler/scheduler_event.h"
 #include "scheduler/scheduler_follow.h"
@@ -343,6 +344,8 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
     scheduler->now = now;
     if (!store_poll(scheduler->store, err))
         return false;
+    if (!scheduler_clock_recall(scheduler, err))
+        return false;
     store_listen(scheduler->store, scheduler_on_event, scheduler);
     if (!scheduler_load(scheduler, err))
         return false;
@@ -522,6 +525,9 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         case PLAN_BACKOFF:
             scheduler_backoff_committed(scheduler, ok);
             break;
+        case PLAN_SET_BACK:
+            scheduler_clock_committed(scheduler, (int64_t)plan->num, ok);
+            break;
         case PLAN_TRAIN_START:
             scheduler_train_start_committed(scheduler, plan, ok);
             break;
@@ -543,6 +549,8 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
  * another job while a more urgent one is on its way to it (O17). */
 static void plan_all(struct scheduler *scheduler) {
     unsigned parts = scheduler->options.parts;
+    if (scheduler_clock_plan(scheduler))
+        return;
     picker_proceed(scheduler->picker);
     if (parts & SCHEDULER_STARTS && scheduler_rollback_plan(scheduler))
         return;

@@ -114,6 +114,9 @@ void scheduler_adopt(struct scheduler *scheduler,
                      const struct scheduler_running *running, size_t count);
 /* Ends scheduler_drain: everything goes on. */
 void scheduler_proceed(struct scheduler *scheduler);
+/* The clock was set back by so much since the last turn: call it before the
+ * next one. Nothing that waits for a time waits longer for that. */
+void scheduler_set_back(struct scheduler *scheduler, int64_t ms);
 /* Sets new limits and targets. */
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options);

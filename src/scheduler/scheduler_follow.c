@@ -63,6 +63,14 @@ static void offer_ranked(struct scheduler *scheduler,
         scheduler_offer(scheduler, &job);
 }
 
+void scheduler_follow_set_back(struct scheduler *scheduler, int64_t ms) {
+    void *value;
+    for (size_t at = 0; map_next(&scheduler->followed, &at, NULL, &value);) {
+        struct followed *followed = value;
+        followed->since = wall_set_back(followed->since, ms);
+    }
+}
+
 static struct wall end_of(const struct followed *followed) {
     return wall_add_ms(followed->since, PATIENCE_MS);
 }

@@ -16,6 +16,8 @@ void scheduler_follow_plan(struct scheduler *scheduler);
 void scheduler_follow_forget(struct scheduler *scheduler, uint64_t num);
 /* When the first step has been waited for long enough; WALL_NEVER: none. */
 struct wall scheduler_follow_next(const struct scheduler *scheduler);
+/* The clock was set back by so much. */
+void scheduler_follow_set_back(struct scheduler *scheduler, int64_t ms);
 void scheduler_follow_clear(struct scheduler *scheduler);
 
 #endif

@@ -121,3 +121,9 @@ void scheduler_jobs_clear(struct scheduler *scheduler) {
     }
     map_clear(&scheduler->jobs);
 }
+
+struct wall scheduler_job_admitted(const struct scheduler *scheduler,
+                                   const struct job *job) {
+    return job->admitted.ns > scheduler->now.ns ? scheduler->now
+                                                : job->admitted;
+}

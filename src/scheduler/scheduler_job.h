@@ -41,6 +41,11 @@ void scheduler_job_drop(struct scheduler *scheduler,
                         struct tracked_job *tracked);
 void scheduler_jobs_clear(struct scheduler *scheduler);
 
+/* Since when an admitted job waits: not a time to come, even if the clock was
+ * set back. */
+struct wall scheduler_job_admitted(const struct scheduler *scheduler,
+                                   const struct job *job);
+
 /* Logs that `what` of a job cannot be read. */
 void scheduler_log_read_failure(const char *what, uint64_t num,
                                 const struct err *err);

@@ -37,7 +37,7 @@ void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
         .target = job->target,
         .holds = job->holds,
         .rb = job_has(job, JOB_ROLLS_BACK),
-        .admitted = job->admitted,
+        .admitted = scheduler_job_admitted(scheduler, job),
         .since = job->since,
         .edges = edges,
         .edge_count = edge_count,

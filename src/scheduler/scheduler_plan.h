@@ -20,6 +20,7 @@ enum plan_kind {
     PLAN_STAGE,       /* a proposal of the order */
     PLAN_RANK,        /* a proposal of the order: another rank */
     PLAN_BACKOFF,     /* back-offs that have ended */
+    PLAN_SET_BACK,    /* the clock was set back */
     PLAN_TRAIN_START, /* of an attempt for a merge train */
     PLAN_TRAIN_END,   /* of such an attempt */
     PLAN_TRAIN_LEAVE  /* the sets of a unit leave X, or fail in P */

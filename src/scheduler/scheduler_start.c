@@ -23,6 +23,47 @@ enum { PATIENCE_MS = 50 };
 
 /* ---- arrays ------------------------------------------------------------- */
 
+/* The rows are sorted by node and attempt. */
+static const struct store_attempt *
+last_attempt(const struct store_attempt *rows, size_t count,
+             const struct array_task *task) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (span_compare(rows[middle].node, task->node) > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low > 0 && span_equal(rows[low - 1].node, task->node)
+               ? &rows[low - 1]
+               : NULL;
+}
+
+/* The back-off of a task began when its last attempt ended, and the clock may
+ * have been set back since. */
+static void tasks_recall(struct scheduler *scheduler, const struct job *job,
+                         struct array *array) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count;
+    struct err err;
+    if (array_next_time(array, scheduler->now).ns == WALL_NEVER.ns)
+        return;
+    if (!store_attempts(scheduler->store, job->num, &arena, &rows, &count,
+                        &err)) {
+        scheduler_log_read_failure("the attempts", job->num, &err);
+        return;
+    }
+    for (size_t i = 0; i < array->count; i++) {
+        struct array_task *task = &array->tasks[i];
+        const struct store_attempt *last = last_attempt(rows, count, task);
+        if (task->not_before.ns > scheduler->now.ns && last != NULL)
+            task->not_before = retry_backoff_end(last->ended, task->not_before,
+                                                 scheduler->now);
+    }
+}
+
 /* NULL with false: the rows could not be read. NULL with true: no array. */
 static bool array_load(struct scheduler *scheduler, const struct job *job,
                        struct tracked_array **ret_array) {
@@ -52,6 +93,7 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
             .attempt = tasks[i].attempt,
             .not_before = tasks[i].not_before,
         };
+    tasks_recall(scheduler, job, &array->array);
     *ret_array = array;
     return true;
 }

@@ -67,6 +67,8 @@ struct scheduler {
     struct wall again_at;     /* after a batch that failed */
     struct wall excess_since; /* more is assigned than will start soon; 0: no */
     struct wall due_at;       /* when the next back-off ends, if known */
+    int64_t set_back_ms;      /* by which the clock was set back since what is
+                                 planned was planned */
     uint64_t due[BACKOFF_MAX]; /* handled this time */
     size_t due_count;
     bool due_crowd; /* more are due than are handled at a time */

@@ -109,6 +109,12 @@ void targets_try(struct scheduler *scheduler) {
     }
 }
 
+void targets_set_back(struct scheduler *scheduler, int64_t ms) {
+    void *value;
+    for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &value);)
+        outage_set_back(&((struct unusable *)value)->outage, ms);
+}
+
 void targets_clear(struct scheduler *scheduler) {
     void *unusable;
     for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &unusable);)

@@ -36,6 +36,7 @@ struct roles {
     uv_timer_t timer;
     struct output *output;
     struct api_roles hooks;
+    struct wall_watch clock;
     struct mono poll_at, stop_at;
     struct mono settle_at; /* the job files that were moved are synced then; 0:
                               none were */

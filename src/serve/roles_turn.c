@@ -1,5 +1,7 @@
 /* A turn of the roles: events of other processes, what is due for each role,
  * the job files, and when to look again. */
+#include <inttypes.h>
+
 #include "lib/log.h"
 #include "os/clock.h"
 #include "serve/roles_inner.h"
@@ -39,10 +41,21 @@ static void look_around(struct roles *roles, struct wall now) {
         read_others(roles);
 }
 
+static int64_t watch_clock(struct roles *roles, struct wall now,
+                           struct boot boot) {
+    int64_t ms = wall_watch_step(&roles->clock, now, boot);
+    if (ms > 0)
+        log_warning("the clock was set back by %" PRId64
+                    " ms: what waits for a time does not wait longer",
+                    ms);
+    return ms;
+}
+
 /* ret_next: the earliest time at which one of them has work. */
-static bool turn_engines(struct roles *roles, struct wall now,
+static bool turn_engines(struct roles *roles, struct wall now, struct boot boot,
                          struct wall *ret_next, struct err *err) {
     struct role_turn turn = {.now = now,
+                             .set_back_ms = watch_clock(roles, now, boot),
                              .look = roles->look,
                              .is_stopping =
                                  roles->stopping != GOING || roles->preparing};
@@ -125,11 +138,12 @@ static void arm(struct roles *roles, struct wall now, struct wall next) {
 }
 
 void roles_turn(struct roles *roles) {
-    struct wall now = clock_wall();
-    struct wall next;
+    struct wall now, next;
+    struct boot boot;
     struct err err;
     if (roles->closing)
         return;
+    clock_wall_and_boot(&now, &boot);
     store_turn(roles->base->store);
     if (roles->options.paused && roles->options.paused(roles->options.ctx)) {
         if (roles->options.turned)
@@ -142,7 +156,7 @@ void roles_turn(struct roles *roles) {
             log_error("the configuration was not reloaded: %s", err.text);
     }
     look_around(roles, now);
-    if (!turn_engines(roles, now, &next, &err)) {
+    if (!turn_engines(roles, now, boot, &next, &err)) {
         lose(roles, err.text);
         return;
     }

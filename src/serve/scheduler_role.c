@@ -190,6 +190,8 @@ static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct scheduler_engine *engine = self;
     prune_now_and_then(engine, turn->now);
+    if (turn->set_back_ms > 0)
+        scheduler_set_back(engine->scheduler, turn->set_back_ms);
     scheduler_await_rollback(engine->scheduler, engine->host->awaits_rollback);
     scheduler_follow(engine->scheduler, another_stages(engine->host));
     return scheduler_turn(engine->scheduler, turn->now, ret_next, err);

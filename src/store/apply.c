@@ -194,6 +194,15 @@ static bool apply_set(struct apply *apply, struct op *op, struct err *err) {
            apply_event(apply, op, NULL, event, err);
 }
 
+static bool apply_set_back(struct apply *apply, struct op *op,
+                           struct err *err) {
+    if (!apply_flush(apply, err))
+        return false;
+    apply_forget(apply);
+    return apply->ops->set_back(apply->rows, apply->who->now, op->set_back_ms,
+                                err);
+}
+
 static bool apply_lease(struct apply *apply, struct op *op, struct err *err) {
     const struct op_lease *lease = op->lease;
     struct span holder = SPAN("");
@@ -239,6 +248,7 @@ static const struct {
     [OP_ASK_CANCEL] = {.of_job = apply_ask_cancel},
     [OP_PROJECTED] = {.of_job = apply_projected},
     [OP_DUE] = {.of_job = apply_due},
+    [OP_SET_BACK] = {.any = apply_set_back},
     [OP_NOTE] = {.any = apply_note},
     [OP_RESTORE_EVENT] = {.any = apply_restore_event},
     [OP_SET] = {.any = apply_set},

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/retry.h"
+
 static struct memory *of(struct rows *rows) {
     return (struct memory *)(void *)rows;
 }
@@ -248,6 +250,22 @@ static bool edges_replace(struct rows *rows, uint64_t num,
             edge_add(memory, job, old[i].kind, old[i].to);
     for (size_t i = 0; i < record->count; i++)
         edge_add(memory, job, EDGE_PRECURSOR, record->ids[i]);
+    return true;
+}
+
+static bool set_back(struct rows *rows, struct wall now, int64_t ms,
+                     struct err *err) {
+    struct memory *memory = of(rows);
+    (void)err;
+    for (size_t i = 0; i < memory->job_count; i++) {
+        const struct job *job = &memory->jobs[i]->job;
+        struct wall end =
+            ms > 0 ? wall_set_back(job->not_before, ms)
+                   : retry_backoff_end(job->since, job->not_before, now);
+        if (job->not_before.ns > now.ns)
+            change(memory, job->num)->job.not_before =
+                end.ns > now.ns ? end : now;
+    }
     return true;
 }
 
@@ -523,6 +541,7 @@ const struct rows_ops memory_rows = {
     .plan_put = plan_put,
     .edges_replace = edges_replace,
     .task_get = task_get,
+    .set_back = set_back,
     .task_put = task_put,
     .attempt_status = attempt_status,
     .attempt_insert = attempt_insert,

@@ -59,6 +59,9 @@ struct rows_ops {
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);
     bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
                         bool *ret_changed, struct err *err);
+    /* See store_set_back; no row is dirty. */
+    bool (*set_back)(struct rows *rows, struct wall now, int64_t ms,
+                     struct err *err);
     bool (*owed_get)(struct rows *rows, uint64_t num, struct wall *ret_owed,
                      struct err *err);
     bool (*owed_put)(struct rows *rows, uint64_t num, struct wall owed,

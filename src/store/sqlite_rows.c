@@ -396,6 +396,20 @@ static bool lease_put(struct rows *rows, struct span name, struct span holder,
     return sqlite_db_do(db, stmt, err);
 }
 
+static bool set_back(struct rows *rows, struct wall now, int64_t ms,
+                     struct err *err) {
+    struct sqlite_db *db = sqlite_db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(
+        db, ms > 0 ? SQL_SET_BACK : SQL_SET_BACK_UNSEEN, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_wall(stmt, 1, now);
+    if (ms > 0)
+        sqlite_bind_wall(stmt, 2, wall_add_ms((struct wall){0}, ms));
+    return sqlite_db_do(db, stmt, err);
+}
+
 /* ---- around an atomic batch --------------------------------------------- */
 
 static bool save(struct rows *rows, struct err *err) {
@@ -429,6 +443,7 @@ const struct rows_ops sqlite_rows = {
     .plan_put = sqlite_plan_put,
     .edges_replace = edges_replace,
     .task_get = sqlite_task_get,
+    .set_back = set_back,
     .task_put = sqlite_task_put,
     .attempt_status = sqlite_attempt_status,
     .attempt_insert = sqlite_attempt_insert,

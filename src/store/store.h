@@ -154,7 +154,8 @@ unsigned store_record(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Like store_record but without an event: edges spliced when a precursor
  * left (O6). CONFLICT if the job has ended: a set that follows others has a
- * record in P and X too. The event of store_record lists the ids in its detail. */
+ * record in P and X too. The event of store_record lists the ids in its detail.
+ */
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Inheritance (O14); no event. CONFLICT when the job is final. */
@@ -163,6 +164,10 @@ unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
  * store_ready finds it in its order without sorting. SAME if it is marked
  * already, CONFLICT if that time has not come yet. No event. */
 unsigned store_due(struct store_batch *batch, uint64_t num);
+/* The clock was set back by `ms`: back-offs of jobs end so much earlier. 0: it
+ * may have been set while nobody watched; then those that began at what is now
+ * a time to come count from now (retry_backoff_end). No event. */
+unsigned store_set_back(struct store_batch *batch, int64_t ms);
 /* SAME if the hold is already set (or cleared) as asked; CONFLICT if the job
  * is final. The event's detail is the word of the hold. */
 unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,
@@ -222,10 +227,10 @@ void store_set_usual(struct store_batch *batch, struct span usual);
 /* An attempt of a task: assigned durably before it starts. */
 struct store_attempt {
     uint64_t num;
-    struct span node;        /* empty for single tasks */
-    unsigned attempt;        /* from 1 */
-    bool goes_on; /* assigned while the job executes; CONFLICT if it does not, is
-                     held, or its cancellation was requested */
+    struct span node; /* empty for single tasks */
+    unsigned attempt; /* from 1 */
+    bool goes_on; /* assigned while the job executes; CONFLICT if it does not,
+                     is held, or its cancellation was requested */
     enum task_status status; /* RUNNING when assigned */
     struct wall assigned, started, ended;
     int exit_code; /* -1: none */

@@ -304,6 +304,11 @@ unsigned store_due(struct store_batch *batch, uint64_t num) {
     return place(batch);
 }
 
+unsigned store_set_back(struct store_batch *batch, int64_t ms) {
+    store_batch_add_op(batch, OP_SET_BACK, 0)->set_back_ms = ms;
+    return place(batch);
+}
+
 static struct store_event *copy_event(struct store_batch *batch,
                                       const struct store_event *event) {
     struct store_event *own = arena_alloc(&batch->arena, sizeof(*own));

@@ -22,6 +22,7 @@ enum op_kind {
     OP_ASK_CANCEL,
     OP_PROJECTED,
     OP_DUE,
+    OP_SET_BACK,
     OP_NOTE,
     OP_RESTORE_EVENT,
     OP_SET,
@@ -117,6 +118,7 @@ struct op {
         struct op_owe *owe;
         struct store_rollback *plan;
         uint64_t state_seq;
+        int64_t set_back_ms;
         struct op_cancel cancel;
         struct store_event *event;
         struct op_setting setting;

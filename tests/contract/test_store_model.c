@@ -174,7 +174,7 @@ static void add_mark(struct pair *pair, struct both *both) {
     enum job_hold hold = (enum job_hold)(1u << draw(pair, 4));
     struct span name = span_of(pick(pair, names, COUNT(names)));
     struct span value = span_of(pick(pair, values, COUNT(values)));
-    uint64_t num = some_num(pair), what = draw(pair, 9), seq = draw(pair, 500);
+    uint64_t num = some_num(pair), what = draw(pair, 10), seq = draw(pair, 500);
     for (int i = 0; i < 2; i++) {
         struct store_batch *batch = both->batch[i];
         switch (what) {
@@ -197,6 +197,9 @@ static void add_mark(struct pair *pair, struct both *both) {
             break;
         case 7:
             store_due(batch, num);
+            break;
+        case 8:
+            store_set_back(batch, (int64_t)(seq % 3) * 1000);
             break;
         default:
             store_set(batch, name, value);

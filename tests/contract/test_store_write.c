@@ -238,6 +238,51 @@ static void a_held_job_does_not_start(void **state) {
         "release j1 P P two said yes");
 }
 
+static int64_t not_before_s(struct rig *rig, uint64_t num) {
+    return wall_s(rig_job(rig, num).not_before);
+}
+
+static void back_offs_follow_a_clock_that_is_set_back(void **state) {
+    struct rig *rig = *state;
+    struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b"),
+                         rig_command("j3", "4.c"), rig_command("j4", "4.d")};
+    jobs[0].not_before = wall_from_s(5000);
+    jobs[1].not_before = wall_from_s(1100); /* before the clock was set */
+    jobs[2].not_before = wall_from_s(500);
+    for (size_t i = 0; i < COUNT(jobs); i++)
+        rig_admit(rig, &jobs[i]);
+    rig->now = wall_from_s(599);
+    struct store_batch *batch = rig_batch(rig);
+    store_set_back(batch, 700000);
+    store_due(batch, 2); /* sees the result */
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 1), STORE_DONE);
+    store_batch_free(batch);
+    rig_reopen(rig);
+    assert_int_equal(not_before_s(rig, 1), 4300);
+    assert_int_equal(not_before_s(rig, 2), 0);
+    assert_int_equal(not_before_s(rig, 3), 500);
+    assert_int_equal(not_before_s(rig, 4), 0);
+}
+
+static void a_back_off_that_begins_in_the_future_counts_from_now(void **state) {
+    struct rig *rig = *state;
+    struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b")};
+    jobs[0].not_before = wall_from_s(1060);
+    jobs[1].not_before = wall_from_s(1060);
+    rig->now = wall_from_s(999); /* j1 waits since 1000, for 60 s */
+    rig_admit(rig, &jobs[0]);
+    rig->now = wall_from_s(499);
+    rig_admit(rig, &jobs[1]); /* since 500, for 560 s */
+    rig->now = wall_from_s(799);
+    struct store_batch *batch = rig_batch(rig);
+    store_set_back(batch, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    assert_int_equal(not_before_s(rig, 1), 860);
+    assert_int_equal(not_before_s(rig, 2), 1060);
+}
+
 static void a_job_whose_time_has_come_is_like_any_other(void **state) {
     struct rig *rig = *state;
     struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b"),
@@ -619,6 +664,8 @@ int main(void) {
         RIG_TESTS(steps_count_failures_and_a_retry_clears_the_counts),
         RIG_TESTS(a_held_job_does_not_start),
         RIG_TESTS(a_job_whose_time_has_come_is_like_any_other),
+        RIG_TESTS(back_offs_follow_a_clock_that_is_set_back),
+        RIG_TESTS(a_back_off_that_begins_in_the_future_counts_from_now),
         RIG_TESTS(a_final_job_cannot_be_held),
         RIG_TESTS(cancellation_is_requested_only_of_executing_jobs),
         RIG_TESTS(a_job_to_be_cancelled_is_not_abandoned_by_a_rollback),

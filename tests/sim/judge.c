@@ -392,9 +392,58 @@ static void judge_explanations(struct world *world) {
         judge_explanation(world, &jobs[i]);
 }
 
+/* ---- back-offs ---------------------------------------------------------- */
+
+static struct wall steady(const struct world *world, struct wall at) {
+    return wall_add_ms(at, world->set_back_ms);
+}
+
+static void judge_backoff(struct world *world, const struct job *job) {
+    struct ghost *ghost = world_ghost(world, job->id);
+    struct wall end = steady(world, job->not_before);
+    if (ghost == NULL)
+        return;
+    if (ghost->backoff_seq != job->state_seq) {
+        ghost->backoff_seq = job->state_seq;
+        ghost->backoff_ms = wall_ms_since(job->not_before, job->since);
+        ghost->backoff_end = end;
+    }
+    if (wall_ms_since(end, ghost->backoff_end) > 1)
+        world_fail(world, "%s waits %lld ms longer than its back-off",
+                   ghost->id,
+                   (long long)wall_ms_since(end, ghost->backoff_end));
+}
+
+static void judge_backoffs(struct world *world) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .with_not_before = true};
+    struct job *jobs;
+    size_t count;
+    struct err err;
+    if (!store_jobs(world->store, &list, &arena, &jobs, &count, &err))
+        world_fail(world, "cannot list: %s", err.text);
+    for (size_t i = 0; i < count; i++)
+        judge_backoff(world, &jobs[i]);
+}
+
+/* In the worst case the back-off begins anew. */
+void judge_restart(struct world *world) {
+    size_t cursor = 0;
+    void *value;
+    while (map_next(&world->ghosts, &cursor, NULL, &value)) {
+        struct ghost *ghost = value;
+        struct wall end =
+            wall_add_ms(steady(world, world->now), ghost->backoff_ms);
+        if (end.ns > ghost->backoff_end.ns)
+            ghost->backoff_end = end;
+    }
+}
+
 void judge_settled(struct world *world) {
     judge_overdue(world);
     judge_explanations(world);
+    judge_backoffs(world);
 
     size_t live = 0;
     LIST_EACH (&world->processes, link) {

@@ -152,7 +152,24 @@ void world_crash(struct world *world) {
     store_memory_crash(world->store);
     scheduler_free(world->scheduler);
     scheduler_free(world->queue);
+    judge_restart(world);
     open_scheduler(world, true);
+}
+
+void world_set_back(struct world *world) {
+    int64_t ms = 1 + (int64_t)random_below(&world->random, 3600 * 1000);
+    world_settle(world); /* the judge knows all back-offs */
+    world_trace(world, "CLOCK SET BACK by %lld ms", (long long)ms);
+    world->now = wall_add_ms(world->now, -ms);
+    world->set_back_ms += ms;
+    world_ends_set_back(world, ms);
+    if (world_chance(world, 30)) {
+        world_crash(world);
+        return;
+    }
+    scheduler_set_back(world->scheduler, ms);
+    if (world->queue)
+        scheduler_set_back(world->queue, ms);
 }
 
 /* ---- time --------------------------------------------------------------- */

@@ -74,6 +74,11 @@ struct ghost {
     unsigned live;   /* running processes */
     unsigned starts; /* starts of a command with one task */
     unsigned landings;
+    /* Its back-off: which one, how long, and when it must have ended at the
+     * latest, on a clock that is never set. */
+    uint64_t backoff_seq;
+    int64_t backoff_ms;
+    struct wall backoff_end;
     bool acknowledged;
     bool cancelled; /* the cancellation was acknowledged */
     /* Whether a set is in effect on the target, and what a rollback put out of
@@ -87,6 +92,7 @@ struct ghost {
 struct world {
     struct random random;
     struct wall now;
+    int64_t set_back_ms; /* by which the clock was set back so far */
     struct store *store;
     struct scheduler *scheduler; /* starts sets, and stages them if ... */
     struct scheduler *queue;     /* ... this one is NULL */
@@ -142,6 +148,9 @@ void world_trace(const struct world *world, const char *format, ...)
  * everything uncommitted is lost, and a new process recovers. */
 void world_crash(struct world *world);
 
+/* The clock is set back, with or without the scheduler noticing it. */
+void world_set_back(struct world *world);
+
 /* world_process.c: the processes that the scheduler starts. */
 struct runner world_runner(struct world *world);
 /* Starts the processes that waited for a slot. */
@@ -149,6 +158,8 @@ void world_begin_waiting(struct world *world);
 /* Lets one process that is due land or end. Returns false if none ended. */
 bool world_end_due(struct world *world);
 struct wall world_next_end(const struct world *world);
+/* The clock was set back; processes do not care. */
+void world_ends_set_back(struct world *world, int64_t ms);
 /* Makes processes that would never end do so soon. */
 void world_end_endless(struct world *world);
 void world_kill_all(struct world *world);
@@ -203,6 +214,8 @@ void judge_landing(struct world *world, const struct process *process);
 /* Every event of the registry. */
 void judge_event(void *ctx, const struct store_event *event);
 void judge_settled(struct world *world);
+/* A new scheduler may not know that the clock was set back. */
+void judge_restart(struct world *world);
 void judge_over(struct world *world);
 
 #endif

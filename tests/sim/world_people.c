@@ -297,6 +297,8 @@ void world_act(struct world *world) {
     else if (n < 88)
         for (int i = 0; i < 15; i++)
             submit_command(world);
+    else if (n < 89)
+        world_set_back(world);
     arena_clear(&arena);
 }
 

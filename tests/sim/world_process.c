@@ -296,6 +296,14 @@ bool world_end_due(struct world *world) {
     return false;
 }
 
+void world_ends_set_back(struct world *world, int64_t ms) {
+    LIST_EACH (&world->processes, link) {
+        struct process *process = LIST_OF(link, struct process, link);
+        process->ends = wall_set_back(process->ends, ms);
+        process->lands = wall_set_back(process->lands, ms);
+    }
+}
+
 struct wall world_next_end(const struct world *world) {
     struct wall next = WALL_NEVER;
     LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link) {

@@ -48,9 +48,8 @@ static void a_start_that_was_not_recorded_is_repeated(void **state) {
 
 static void a_withdrawn_start_is_no_attempt(void **state) {
     (void)state;
-    struct retry_verdict withdrawn = {.action = RETRY_UNCOUNT,
-                                      .to = STATE_PENDING,
-                                      .task = TASK_UNSTARTED};
+    struct retry_verdict withdrawn = {
+        .action = RETRY_UNCOUNT, .to = STATE_PENDING, .task = TASK_UNSTARTED};
     size_t at = start_next();
     tasks[at].attempt = 1;
     struct array_task before = array_task_end(&array, at, &withdrawn, false);
@@ -71,6 +70,15 @@ static void a_task_that_backs_off_lets_others_go_first(void **state) {
     assert_int_equal(array_next_time(&array, at_s(1)).ns, at_s(9).ns);
     assert_int_equal(array_next(&array, at_s(9)), 0);
     assert_int_equal(array_next_time(&array, at_s(9)).ns, WALL_NEVER.ns);
+}
+
+static void
+the_time_of_a_task_moves_with_a_clock_that_is_set_back(void **state) {
+    (void)state;
+    tasks[1].not_before = at_s(5000);
+    array_set_back(&array, 3600 * 1000);
+    assert_int_equal(array_next_time(&array, at_s(1)).ns, at_s(1400).ns);
+    assert_int_equal(tasks[0].not_before.ns, 0);
 }
 
 static void an_end_that_was_not_recorded_changes_nothing(void **state) {
@@ -165,6 +173,7 @@ int main(void) {
         T(a_start_that_was_not_recorded_is_repeated),
         T(a_withdrawn_start_is_no_attempt),
         T(a_task_that_backs_off_lets_others_go_first),
+        T(the_time_of_a_task_moves_with_a_clock_that_is_set_back),
         T(an_end_that_was_not_recorded_changes_nothing),
         T(an_array_is_over_when_every_task_is_final),
         T(a_killed_array_waits_only_for_running_tasks),

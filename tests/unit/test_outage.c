@@ -47,6 +47,20 @@ static void a_repaired_target_is_tried_at_once(void **state) {
     assert_int_equal(outage.tries, 2);
 }
 
+static void an_outage_lasts_no_longer_when_the_clock_is_set_back(void **state) {
+    (void)state;
+    struct outage outage = {.since = at_s(5000)};
+    random_init(&generator, 1);
+    assert_true(outage_extend(&outage, at_s(5000), &generator));
+    struct wall again = outage.again;
+    outage_set_back(&outage, 3600000);
+    assert_int_equal(outage.again.ns, again.ns - 3600 * NS_PER_S);
+    assert_int_equal(outage.since.ns, at_s(1400).ns);
+    outage_retry(&outage);
+    outage_set_back(&outage, 1000);
+    assert_int_equal(outage.again.ns, 0);
+}
+
 static void the_last_step_of_a_landing_shows_an_outage(void **state) {
     (void)state;
     struct job job = {.kind = JOB_CHANGE,
@@ -68,6 +82,7 @@ int main(void) {
         cmocka_unit_test(the_back_off_grows_with_each_try),
         cmocka_unit_test(only_the_first_of_several_sets_counts),
         cmocka_unit_test(a_repaired_target_is_tried_at_once),
+        cmocka_unit_test(an_outage_lasts_no_longer_when_the_clock_is_set_back),
         cmocka_unit_test(the_last_step_of_a_landing_shows_an_outage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void admit_all(void) {
     store_batch_free(batch);
 }
 
-static int setup(void **state) {
+static void restart(void) {
     struct scheduler_options options = {.parts = SCHEDULER_STARTS,
                                         .slots = 1,
                                         .actor = SPAN("daemon:test"),
@@ -74,19 +74,25 @@ static int setup(void **state) {
                             .flush = runner_flush,
                             .write_outputs = runner_write_outputs,
                             .release = runner_release};
+    scheduler_free(scheduler);
+    scheduler = scheduler_new(store, &options, &runner);
+    assert_true(scheduler_start(scheduler, now, true, NULL));
+}
+
+static int setup(void **state) {
     (void)state;
     now = wall_from_s(1000);
     store = store_memory_new();
     admit_all();
-    scheduler = scheduler_new(store, &options, &runner);
     start_count = end_count = 0;
-    assert_true(scheduler_start(scheduler, now, true, NULL));
+    restart();
     return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
     scheduler_free(scheduler);
+    scheduler = NULL;
     store_close(store);
     return 0;
 }
@@ -162,6 +168,92 @@ static void backed_off_jobs_keep_their_order(void **state) {
     assert_int_equal(waiting_for_a_time(), 0);
 }
 
+static void
+a_clock_that_is_set_back_does_not_make_a_back_off_longer(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    now = wall_from_s(4000);
+    settle(&next);
+    now = wall_from_s(400);
+    scheduler_set_back(scheduler, 3600 * 1000);
+    settle(&next);
+    assert_int_equal(wall_s(next), 1400);
+    now = wall_add_ms(next, -1);
+    settle(&next);
+    assert_int_equal(start_count, 0);
+    now = next;
+    settle(&next);
+    assert_int_equal(start_count, 1);
+    assert_int_equal(waiting_for_a_time(), 0);
+}
+
+static void a_clock_set_back_while_nothing_ran_delays_by_one_back_off_at_most(
+    void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    now = wall_from_s(400); /* they wait since 1000, for 4000 s */
+    restart();
+    settle(&next);
+    assert_int_equal(wall_s(next), 4400);
+    now = wall_from_s(500);
+    restart();
+    settle(&next);
+    assert_true(wall_s(next) > 500 && wall_s(next) <= 4400);
+}
+
+static int setup_array(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b")};
+    (void)state;
+    now = wall_from_s(10000);
+    store = store_memory_new();
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .state = STATE_PENDING,
+                      .key = SPAN("4"),
+                      .flags = JOB_ARRAY,
+                      .actor = SPAN("uid:7"),
+                      .spec = SPAN("{\"command\":[\"true\"]}")};
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, COUNT(nodes));
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    start_count = end_count = 0;
+    restart();
+    return 0;
+}
+
+static void end_last(int exit_code) {
+    struct run_end end = {.handle = starts[start_count - 1].handle,
+                          .exit_code = exit_code,
+                          .started = now,
+                          .ended = now};
+    scheduler_ended(scheduler, &end);
+}
+
+static void
+a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_last(75); /* for a second or so */
+    settle(&next);
+    assert_int_equal(start_count, 2);
+    now = wall_from_s(9000);
+    scheduler_set_back(scheduler, 1000 * 1000);
+    settle(&next);
+    assert_true(wall_ms_since(next, now) < 1500);
+    now = wall_from_s(8000); /* and nobody notices */
+    restart();
+    settle(&next);
+    end_last(0);
+    settle(&next);
+    assert_int_equal(start_count, 4); /* both tasks */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
@@ -171,6 +263,15 @@ int main(void) {
             teardown),
         cmocka_unit_test_setup_teardown(backed_off_jobs_keep_their_order, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_clock_that_is_set_back_does_not_make_a_back_off_longer, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            a_clock_set_back_while_nothing_ran_delays_by_one_back_off_at_most,
+            setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back,
+            setup_array, teardown),
     };
     return cmocka_run_group_tests_name("scheduler_backoff", tests, NULL, NULL);
 }

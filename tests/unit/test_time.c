@@ -220,6 +220,42 @@ static void arithmetic_saturates(void **state) {
     assert_true(wall_s((struct wall){1999999999}) == 1);
 }
 
+static int64_t step(struct wall_watch *watch, int64_t wall_ms,
+                    int64_t boot_ms) {
+    return wall_watch_step(watch, (struct wall){wall_ms * NS_PER_MS},
+                           (struct boot){boot_ms * NS_PER_MS});
+}
+
+static void a_clock_that_was_set_back_is_noticed_once(void **state) {
+    struct wall_watch watch = {0};
+
+    (void)state;
+    assert_true(step(&watch, 500000, 1000) == 0);
+    assert_true(step(&watch, 501000, 2000) == 0);
+    assert_true(step(&watch, 441500, 2500) == 60000);
+    assert_true(step(&watch, 442000, 3000) == 0);
+    /* Forward is no matter, but then the same way back is. */
+    assert_true(step(&watch, 542000, 3000) == 0);
+    assert_true(step(&watch, 442000, 3000) == 100000);
+}
+
+static void small_steps_of_the_clock_add_up(void **state) {
+    struct wall_watch watch = {0};
+
+    (void)state;
+    assert_true(step(&watch, 1000, 0) == 0);
+    assert_true(step(&watch, 1940, 1000) == 0);
+    assert_true(step(&watch, 2880, 2000) == 120);
+    assert_true(step(&watch, 3880, 3000) == 0);
+}
+
+static void what_is_planned_moves_with_the_clock(void **state) {
+    (void)state;
+    assert_true(wall_set_back(wall_from_s(100), 3000).ns == wall_from_s(97).ns);
+    assert_true(wall_set_back((struct wall){0}, 3000).ns == 0);
+    assert_true(wall_set_back(WALL_NEVER, 3000).ns == WALL_NEVER.ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_time_is_formatted_as_in_rfc3339),
@@ -231,6 +267,9 @@ int main(void) {
         cmocka_unit_test(labels_sort_in_order_of_time),
         cmocka_unit_test(durations_have_units),
         cmocka_unit_test(arithmetic_saturates),
+        cmocka_unit_test(a_clock_that_was_set_back_is_noticed_once),
+        cmocka_unit_test(small_steps_of_the_clock_add_up),
+        cmocka_unit_test(what_is_planned_moves_with_the_clock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
