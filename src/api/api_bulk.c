@@ -31,7 +31,8 @@ static void bulk_clear(struct api_call *call) {
  * not make "retry" an error for each job that is still waiting. */
 static unsigned verb_states(enum api_verb verb) {
     if (verb == VERB_RETRY)
-        return STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED);
+        return STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED) |
+               STATE_BIT(STATE_PENDING);
     return STATES_LIVE;
 }
 
@@ -46,9 +47,11 @@ static bool bulk_fits(const struct api_call *call, const struct bulk *bulk,
     if (!api_allows(call, job, NULL))
         return false;
     if (bulk->command.verb == VERB_RETRY)
-        return may_retry(call, job);
+        return job->state == STATE_PENDING ? api_command_backs_off(call, job)
+                                           : may_retry(call, job);
     if (bulk->command.verb == VERB_RELEASE)
-        return (job->holds & HOLDS_RELEASED) != 0;
+        return (job->holds & HOLDS_RELEASED) != 0 ||
+               (job->holds == 0 && api_command_backs_off(call, job));
     if (bulk->command.verb == VERB_HOLD)
         return (job->holds & HOLD_OPERATOR) == 0;
     return !job->cancel_asked || bulk->command.kill;

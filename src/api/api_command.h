@@ -19,6 +19,8 @@ struct api_command {
     unsigned tries;
 };
 
+/* True if the job, which is pending, is tried again after a time. */
+bool api_command_backs_off(const struct api_call *call, const struct job *job);
 /* Adds the operations to the batch; false: the command does not apply to the
  * job's state. */
 bool api_command_add(struct api_call *call, struct store_batch *batch,

@@ -6,6 +6,7 @@
 #include "api/api_command.h"
 #include "api/api_handlers.h"
 
+#include "core/outage.h"
 #include "core/reason.h"
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
@@ -78,9 +79,44 @@ static bool add_retried_tasks(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
+bool api_command_backs_off(const struct api_call *call, const struct job *job) {
+    return job->state == STATE_PENDING &&
+           (job->not_before.ns > api_now(call).ns || outage_shows(job));
+}
+
+/* True if nothing but time keeps the job, or a task of it, from being tried
+ * again. */
+static bool backs_off(struct api_call *call, const struct job *job) {
+    struct store_task *tasks;
+    size_t count;
+
+    if (api_command_backs_off(call, job))
+        return true;
+    if (job->state != STATE_EXECUTING || job->tasks <= 1 ||
+        !store_tasks(call->api->options.store, job->num, &call->arena, &tasks,
+                     &count, NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i].not_before.ns > api_now(call).ns)
+            return true;
+    return false;
+}
+
+static void add_at_once(struct store_batch *batch,
+                        struct api_command *command) {
+    command->index = store_at_once(batch, command->job.num,
+                                   span_of(api_command_words[command->verb]),
+                                   command->because);
+}
+
 static bool add_retry(struct api_call *call, struct store_batch *batch,
                       struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
+
+    if (backs_off(call, job)) {
+        add_at_once(batch, command);
+        return true;
+    }
 
     const struct work_kind *kind =
         work_kind_find(call->api->options.tables->kinds, job, err);
@@ -121,11 +157,16 @@ static bool add_hold(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
-static bool add_release(struct store_batch *batch, struct api_command *command,
-                        struct err *err) {
+static bool add_release(struct api_call *call, struct store_batch *batch,
+                        struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
     unsigned ours = job->holds & HOLDS_RELEASED;
+    bool waits = backs_off(call, job);
 
+    if (waits && (job->holds == 0 || ours != 0))
+        add_at_once(batch, command);
+    if (waits && job->holds == 0)
+        return true;
     if (job_state_is_final(job->state) || job->holds == 0)
         return refuse(err, job, "is not held");
     if (ours == 0)
@@ -153,7 +194,7 @@ bool api_command_add(struct api_call *call, struct store_batch *batch,
     case VERB_HOLD:
         return add_hold(call, batch, command, err);
     case VERB_RELEASE:
-        return add_release(batch, command, err);
+        return add_release(call, batch, command, err);
     case VERBS:
         break;
     }

@@ -33,6 +33,11 @@ struct wall array_next_time(const struct array *array, struct wall now) {
     return next;
 }
 
+void array_at_once(struct array *array) {
+    for (size_t i = 0; i < array->count; i++)
+        array->tasks[i].not_before = (struct wall){0};
+}
+
 void array_set_back(struct array *array, int64_t ms) {
     for (size_t i = 0; i < array->count; i++)
         array->tasks[i].not_before =

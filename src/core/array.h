@@ -35,6 +35,8 @@ size_t array_next(struct array *array, struct wall now);
 /* When the next back-off of a task ends; WALL_NEVER: no task is waiting. */
 struct wall array_next_time(const struct array *array, struct wall now);
 
+/* Ends the back-offs of all tasks. */
+void array_at_once(struct array *array);
 /* The clock was set back by so much. */
 void array_set_back(struct array *array, int64_t ms);
 

@@ -15,7 +15,9 @@
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_scope.h"
 #include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_target.h"
+#include "scheduler/target_train.h"
 #include "scheduler/scheduler_train_leave.h"
 
 /* If a newcomer supersedes other sets, reports this for the jobs that wait for
@@ -144,6 +146,31 @@ static void on_hold(struct scheduler *scheduler, uint64_t num) {
     arena_clear(&arena);
 }
 
+/* For a set, its target is tried again too. */
+static void on_at_once(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct tracked_job *tracked = scheduler_job_get(scheduler, num);
+    struct job job;
+    struct err err;
+    if ((scheduler->options.parts & SCHEDULER_STARTS) == 0)
+        return;
+    if (tracked && tracked->executing) {
+        if (tracked->array)
+            array_at_once(&tracked->array->array);
+        return;
+    }
+    if (!store_job(scheduler->store, num, &arena, &job, &err)) {
+        scheduler_log_read_failure("the row", num, &err);
+        return;
+    }
+    if (job.state != STATE_PENDING)
+        return;
+    if (job_has(&job, JOB_LANDS))
+        target_try(scheduler, job.target);
+    target_train_at_once(scheduler, &job);
+    scheduler_offer(scheduler, &job);
+}
+
 static void on_cancel(struct scheduler *scheduler,
                       const struct store_event *event) {
     struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
@@ -171,6 +198,8 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
     else if (event->kind == EVENT_ROLLED_BACK &&
              order_watches(scheduler->order, event->id))
         scheduler_order_outside(scheduler, event->id);
+    else if (event->kind == EVENT_AT_ONCE)
+        on_at_once(scheduler, event->num);
     else if (event->kind == EVENT_CANCEL)
         on_cancel(scheduler, event);
 }

@@ -99,14 +99,22 @@ bool target_why(const struct scheduler *scheduler, const struct job *job,
     return unusable != NULL;
 }
 
+static void unusable_try(struct scheduler *scheduler,
+                         struct unusable *unusable) {
+    outage_retry(&unusable->outage);
+    picker_pause(scheduler->picker, unusable->target, unusable->outage.again);
+}
+
 void targets_try(struct scheduler *scheduler) {
-    void *value;
-    for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &value);) {
-        struct unusable *unusable = value;
-        outage_retry(&unusable->outage);
-        picker_pause(scheduler->picker, unusable->target,
-                     unusable->outage.again);
-    }
+    void *unusable;
+    for (size_t at = 0; map_next(&scheduler->unusable, &at, NULL, &unusable);)
+        unusable_try(scheduler, unusable);
+}
+
+void target_try(struct scheduler *scheduler, struct span target) {
+    struct unusable *unusable = map_get(&scheduler->unusable, target);
+    if (unusable != NULL)
+        unusable_try(scheduler, unusable);
 }
 
 void targets_set_back(struct scheduler *scheduler, int64_t ms) {

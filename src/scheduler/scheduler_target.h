@@ -28,6 +28,8 @@ bool target_why(const struct scheduler *scheduler, const struct job *job,
                 struct why *why);
 /* Tries all of them at the next turn: the cause may have been repaired. */
 void targets_try(struct scheduler *scheduler);
+/* The same for one. */
+void target_try(struct scheduler *scheduler, struct span target);
 /* The clock was set back by so much. */
 void targets_set_back(struct scheduler *scheduler, int64_t ms);
 void targets_clear(struct scheduler *scheduler);

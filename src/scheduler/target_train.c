@@ -224,6 +224,14 @@ bool target_train_rank(struct scheduler *scheduler, const struct job *job) {
            train_rank(target->train, unit->num, target_train_class(job));
 }
 
+void target_train_at_once(struct scheduler *scheduler, const struct job *job) {
+    struct target_train *target = target_train_of(scheduler, job);
+    struct target_waiting *waiting =
+        target != NULL ? target_waiting_find(target, job->num) : NULL;
+    if (waiting != NULL)
+        waiting->not_before = (struct wall){0};
+}
+
 bool target_train_offer(struct scheduler *scheduler, const struct job *job) {
     struct target_train *target = target_train_of(scheduler, job);
     if (target == NULL)

@@ -166,6 +166,9 @@ bool target_train_rank(struct scheduler *scheduler, const struct job *job);
 /* A pending job that nothing holds. False: it does not belong on a train. */
 bool target_train_offer(struct scheduler *scheduler, const struct job *job);
 
+/* The back-off of a pending job has been ended. */
+void target_train_at_once(struct scheduler *scheduler, const struct job *job);
+
 /* Copies what is configured of a target into the arena. */
 void target_train_copy_key(struct arena *arena, const struct train_key *key,
                            struct train_key *ret_key);

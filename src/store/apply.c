@@ -249,6 +249,7 @@ static const struct {
     [OP_PROJECTED] = {.of_job = apply_projected},
     [OP_DUE] = {.of_job = apply_due},
     [OP_SET_BACK] = {.any = apply_set_back},
+    [OP_AT_ONCE] = {.of_job = apply_at_once},
     [OP_NOTE] = {.any = apply_note},
     [OP_RESTORE_EVENT] = {.any = apply_restore_event},
     [OP_SET] = {.any = apply_set},

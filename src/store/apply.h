@@ -77,6 +77,8 @@ bool apply_hold(struct apply *apply, struct op *op, struct row *row,
                 struct err *err);
 bool apply_ask_cancel(struct apply *apply, struct op *op, struct row *row,
                       struct err *err);
+bool apply_at_once(struct apply *apply, struct op *op, struct row *row,
+                   struct err *err);
 bool apply_projected(struct apply *apply, struct op *op, struct row *row,
                      struct err *err);
 bool apply_due(struct apply *apply, struct op *op, struct row *row,

@@ -341,3 +341,21 @@ bool apply_due(struct apply *apply, struct op *op, struct row *row,
     apply_dirty(apply, row, ROW_MARKS);
     return true;
 }
+
+bool apply_at_once(struct apply *apply, struct op *op, struct row *row,
+                   struct err *err) {
+    bool of_tasks = row->state == STATE_EXECUTING && row->tasks > 1;
+    if (row->state != STATE_PENDING && !of_tasks)
+        return answer(op, STORE_CONFLICT);
+    row->not_before = (struct wall){0};
+    apply_dirty(apply, row, ROW_MARKS | ROW_REST);
+    return apply_event(apply, op, row,
+                       (struct store_event){.kind = EVENT_AT_ONCE,
+                                            .num = row->num,
+                                            .from = row->state,
+                                            .to = row->state,
+                                            .reason = op->at_once.reason,
+                                            .detail = op->at_once.detail,
+                                            .attempt = row->attempt},
+                       err);
+}

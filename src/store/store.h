@@ -168,6 +168,12 @@ unsigned store_due(struct store_batch *batch, uint64_t num);
  * may have been set while nobody watched; then those that began at what is now
  * a time to come count from now (retry_backoff_end). No event. */
 unsigned store_set_back(struct store_batch *batch, int64_t ms);
+/* Ends the back-off of a job that is pending, or of the tasks of an array that
+ * is executing (the scheduler does that when it sees the event): EVENT_AT_ONCE
+ * with this reason and detail. What was counted stays. CONFLICT in any other
+ * state. */
+unsigned store_at_once(struct store_batch *batch, uint64_t num,
+                       struct span reason, struct span detail);
 /* SAME if the hold is already set (or cleared) as asked; CONFLICT if the job
  * is final. The event's detail is the word of the hold. */
 unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,

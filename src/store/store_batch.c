@@ -309,6 +309,13 @@ unsigned store_set_back(struct store_batch *batch, int64_t ms) {
     return place(batch);
 }
 
+unsigned store_at_once(struct store_batch *batch, uint64_t num,
+                       struct span reason, struct span detail) {
+    store_batch_add_op(batch, OP_AT_ONCE, num)->at_once =
+        (struct op_at_once){copy(batch, reason), copy(batch, detail)};
+    return place(batch);
+}
+
 static struct store_event *copy_event(struct store_batch *batch,
                                       const struct store_event *event) {
     struct store_event *own = arena_alloc(&batch->arena, sizeof(*own));

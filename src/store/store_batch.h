@@ -23,6 +23,7 @@ enum op_kind {
     OP_PROJECTED,
     OP_DUE,
     OP_SET_BACK,
+    OP_AT_ONCE,
     OP_NOTE,
     OP_RESTORE_EVENT,
     OP_SET,
@@ -59,6 +60,10 @@ struct op_record {
 struct op_hold {
     enum job_hold hold;
     struct span reason;
+};
+
+struct op_at_once {
+    struct span reason, detail;
 };
 
 struct op_mark {
@@ -114,6 +119,7 @@ struct op {
         struct op_record record;
         struct span rank;
         struct op_hold hold;
+        struct op_at_once at_once;
         struct op_mark *mark;
         struct op_owe *owe;
         struct store_rollback *plan;

@@ -174,7 +174,7 @@ static void add_mark(struct pair *pair, struct both *both) {
     enum job_hold hold = (enum job_hold)(1u << draw(pair, 4));
     struct span name = span_of(pick(pair, names, COUNT(names)));
     struct span value = span_of(pick(pair, values, COUNT(values)));
-    uint64_t num = some_num(pair), what = draw(pair, 10), seq = draw(pair, 500);
+    uint64_t num = some_num(pair), what = draw(pair, 11), seq = draw(pair, 500);
     for (int i = 0; i < 2; i++) {
         struct store_batch *batch = both->batch[i];
         switch (what) {
@@ -200,6 +200,9 @@ static void add_mark(struct pair *pair, struct both *both) {
             break;
         case 8:
             store_set_back(batch, (int64_t)(seq % 3) * 1000);
+            break;
+        case 9:
+            store_at_once(batch, num, SPAN("retry"), name);
             break;
         default:
             store_set(batch, name, value);

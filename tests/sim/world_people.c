@@ -240,6 +240,13 @@ static void hold_or_release(struct world *world, const struct job *job) {
     store_submit(batch, ignore, NULL);
 }
 
+static void end_back_off(struct world *world, const struct job *job) {
+    struct store_batch *batch = batch_of_person(world);
+    world_trace(world, "at once %.*s", (int)job->id.len, job->id.p);
+    store_at_once(batch, job->num, SPAN("retry"), SPAN(""));
+    store_submit(batch, ignore, NULL);
+}
+
 static void retry(struct world *world, const struct job *job) {
     struct store_batch *batch = batch_of_person(world);
     if (job->kind == JOB_CHANGE || job->state == STATE_DONE ||
@@ -299,6 +306,8 @@ void world_act(struct world *world) {
             submit_command(world);
     else if (n < 89)
         world_set_back(world);
+    else if (n < 90 && (job = pick_job(world, &arena, STATES_LIVE)))
+        end_back_off(world, job);
     arena_clear(&arena);
 }
 

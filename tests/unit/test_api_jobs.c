@@ -291,6 +291,64 @@ static void a_failed_job_can_be_retried(void **state) {
     answer_clear(&answer);
 }
 
+/* It ran once, and is to be tried again in an hour. */
+static void back_off(const char *id, const char *reason, const char *detail) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    asking_advance(&asking, id, "X", 0);
+    assert_true(store_find(asking.store, span_of(id), &arena, &job, NULL));
+    struct store_batch *batch = store_batch_new(asking.store);
+    store_batch_actor(batch, asking.now, SPAN("daemon:exec"));
+    store_move(batch, &(struct store_move){
+                          .num = job.num,
+                          .from = STATE_EXECUTING,
+                          .to = STATE_PENDING,
+                          .reason = span_of(reason),
+                          .detail = span_of(detail),
+                          .fails = 1,
+                          .not_before = wall_add_ms(asking.now, 3600000)});
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static bool waits_for_a_time(const char *id) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    assert_true(store_find(asking.store, span_of(id), &arena, &job, NULL));
+    assert_int_equal(job.fails, 1); /* what was counted stays */
+    assert_int_equal(job.attempt, 1);
+    return job.not_before.ns != 0;
+}
+
+static void retry_and_release_end_a_back_off(void **state) {
+    (void)state;
+    submit("a1");
+    back_off("a1", "exit-3", "try 2 of 4");
+    assert_true(waits_for_a_time("a1"));
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
+    assert_false(waits_for_a_time("a1"));
+    expect_state("a1", "pending");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
+    submit("a2");
+    back_off("a2", "signal-9", "");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a2/release", NULL, 200);
+    assert_false(waits_for_a_time("a2"));
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a2/release", NULL, 409);
+    submit("a3");
+    back_off("a3", "exit-3", "");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a3/hold", NULL, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a3/release", NULL, 200);
+    assert_false(waits_for_a_time("a3"));
+    submit("a4");
+    back_off("a4", "timeout", "");
+    struct answer answer =
+        ask(&asking, API_POST, "/api/v1/bulk",
+            "{\"verb\":\"retry\",\"filter\":\"state:pending\",\"count\":1}");
+    assert_int_equal(answer.status, 200);
+    answer_clear(&answer);
+    assert_false(waits_for_a_time("a4"));
+}
+
 static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -524,6 +582,7 @@ int main(void) {
         TEST(a_waiting_job_is_cancelled_at_once),
         TEST(cancelling_a_running_job_asks_it_to_end),
         TEST(a_failed_job_can_be_retried),
+        TEST(retry_and_release_end_a_back_off),
         TEST(a_retried_job_that_must_wait_is_queued_again),
         TEST(a_change_set_cannot_be_retried),
         TEST(release_removes_a_hold),

@@ -203,9 +203,7 @@ static void a_clock_set_back_while_nothing_ran_delays_by_one_back_off_at_most(
     assert_true(wall_s(next) > 500 && wall_s(next) <= 4400);
 }
 
-static int setup_array(void **state) {
-    const struct span nodes[] = {SPAN("a"), SPAN("b")};
-    (void)state;
+static void admit_one(unsigned flags, const struct span *nodes, size_t count) {
     now = wall_from_s(10000);
     store = store_memory_new();
     struct store_batch *batch = store_batch_new(store);
@@ -215,23 +213,67 @@ static int setup_array(void **state) {
                       .job_class = CLASS_DC,
                       .state = STATE_PENDING,
                       .key = SPAN("4"),
-                      .flags = JOB_ARRAY,
+                      .flags = flags,
                       .actor = SPAN("uid:7"),
                       .spec = SPAN("{\"command\":[\"true\"]}")};
-    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, COUNT(nodes));
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, count);
     assert_true(store_write(batch, NULL));
     store_batch_free(batch);
     start_count = end_count = 0;
     restart();
+}
+
+static int setup_array(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b")};
+    (void)state;
+    admit_one(JOB_ARRAY, nodes, COUNT(nodes));
     return 0;
 }
 
-static void end_last(int exit_code) {
+static void end_last_with(int exit_code, struct span status) {
     struct run_end end = {.handle = starts[start_count - 1].handle,
                           .exit_code = exit_code,
+                          .status = status,
                           .started = now,
                           .ended = now};
     scheduler_ended(scheduler, &end);
+}
+
+static void end_last(int exit_code) {
+    end_last_with(exit_code, SPAN(""));
+}
+
+static void end_back_off(uint64_t num) {
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_at_once(batch, num, SPAN("retry"), SPAN(""));
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static void a_person_may_end_a_back_off(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_back_off(77);
+    settle(&next);
+    assert_int_equal(start_count, 1);
+    assert_string_equal(starts[0].id, "j0076");
+    assert_int_equal(waiting_for_a_time(), JOBS - 1);
+}
+
+static void a_person_may_end_the_back_offs_of_tasks(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_last(75);
+    settle(&next);
+    end_last(0);
+    settle(&next);
+    assert_int_equal(start_count, 2);
+    end_back_off(1);
+    settle(&next);
+    assert_int_equal(start_count, 3);
 }
 
 static void
@@ -272,6 +314,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back,
             setup_array, teardown),
+        cmocka_unit_test_setup_teardown(a_person_may_end_a_back_off, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_person_may_end_the_back_offs_of_tasks,
+                                        setup_array, teardown),
     };
     return cmocka_run_group_tests_name("scheduler_backoff", tests, NULL, NULL);
 }
