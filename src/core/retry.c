@@ -112,6 +112,8 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
     } else {
         v = verdict(STATE_PENDING, REASON_TEMP, TASK_BACKOFF);
         v.not_before = later(q, q->counts->temps);
+        if (answered)
+            say(&v, "exited with %d (temporary failure)", q->end->exit_code);
         say_error(&v, q);
     }
     v.temps = 1;

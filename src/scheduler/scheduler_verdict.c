@@ -70,6 +70,8 @@ static enum retry_status status_of(struct span line, struct arena *arena,
     case STATUS_CONFLICT:
         return RETRY_STATUS_FAILED;
     case STATUS_TEMPORARY:
+        if (status.reason.len == 0)
+            *ret_reason = SPAN("reported a temporary failure");
         end->exit_code = 75;
         end->signal = 0;
         return RETRY_STATUS_NONE;

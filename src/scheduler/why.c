@@ -201,6 +201,33 @@ void why_slot(struct why *why, unsigned busy, unsigned slots) {
                          slots, busy));
 }
 
+static bool after_prefix(struct span word, const char *prefix,
+                         struct span *ret_rest) {
+    if (!span_starts(word, prefix))
+        return false;
+    *ret_rest = span_make(word.p + strlen(prefix), word.len - strlen(prefix));
+    return true;
+}
+
+/* How its last attempt ended: from the reason of its last step, or what the
+ * attempt said. */
+static void add_cause(struct text *out, const struct job *job) {
+    struct span reason = job->reason, detail = job->detail, number;
+    if (reason.len == 0)
+        return;
+    text_adds(out, "; its last attempt ");
+    if (after_prefix(reason, "exit-", &number))
+        text_addf(out, "exited with %.*s", (int)number.len, number.p);
+    else if (after_prefix(reason, "signal-", &number))
+        text_addf(out, "was killed by signal %.*s", (int)number.len, number.p);
+    else if (span_is(reason, "timeout"))
+        text_adds(out, "reached its time limit");
+    else
+        text_addf(out, "ended with '%.*s'", (int)reason.len, reason.p);
+    if (detail.len > 0)
+        text_addf(out, ": %.*s", (int)detail.len, detail.p);
+}
+
 void why_time(struct why *why, const struct job *job, struct wall until) {
     char text[WALL_TEXT_BYTES];
     if (span_is(job->reason, REASON_BASE_LOST)) {
@@ -211,10 +238,11 @@ void why_time(struct why *why, const struct job *job, struct wall until) {
                              wall_format(until, text)));
         return;
     }
+    CLEANUP(text_clear) struct text cause = TEXT_INIT;
+    add_cause(&cause, job);
     why_add(why, "time", (struct span){0},
-            arena_printf(why->arena, "not before %s (back-off after: %.*s)",
-                         wall_format(until, text), (int)job->reason.len,
-                         job->reason.len ? job->reason.p : ""));
+            arena_printf(why->arena, "tried again at %s%s",
+                         wall_format(until, text), text_string(&cause)));
     open_ended(why);
 }
 

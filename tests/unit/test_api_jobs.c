@@ -349,6 +349,30 @@ static void retry_and_release_end_a_back_off(void **state) {
     assert_false(waits_for_a_time("a4"));
 }
 
+static void why_of_a_back_off_names_its_cause(void **state) {
+    static const struct {
+        const char *id, *reason, *detail, *expected;
+    } cases[] = {
+        {"a1", "exit-3", "try 2 of 4",
+         "; its last attempt exited with 3: try 2 of 4"},
+        {"a2", "signal-9", "", "; its last attempt was killed by signal 9"},
+        {"a3", "timeout", "", "; its last attempt reached its time limit"},
+        {"a4", "temp", "exited with 75 (temporary failure)",
+         "; its last attempt ended with 'temp': exited with 75"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char uri[64];
+        submit(cases[i].id);
+        back_off(cases[i].id, cases[i].reason, cases[i].detail);
+        snprintf(uri, sizeof(uri), "/api/v1/jobs/%s/why", cases[i].id);
+        struct answer answer = get(uri);
+        assert_true(answer_has(&answer, "tried again at "));
+        assert_true(answer_has(&answer, cases[i].expected));
+        answer_clear(&answer);
+    }
+}
+
 static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -583,6 +607,7 @@ int main(void) {
         TEST(cancelling_a_running_job_asks_it_to_end),
         TEST(a_failed_job_can_be_retried),
         TEST(retry_and_release_end_a_back_off),
+        TEST(why_of_a_back_off_names_its_cause),
         TEST(a_retried_job_that_must_wait_is_queued_again),
         TEST(a_change_set_cannot_be_retried),
         TEST(release_removes_a_hold),
