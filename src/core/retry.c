@@ -4,7 +4,11 @@
 
 #include <stdio.h>
 
-enum { DELAY_MAX_S = 600, JITTER_PERCENT = 20 };
+enum {
+    DELAY_MAX_S = 600,
+    JITTER_PERCENT = 20,
+    INCOMPLETE_AT_ONCE = 10 /* from then on it backs off */
+};
 
 struct question {
     const struct retry_end *end;
@@ -244,11 +248,17 @@ static struct retry_verdict incomplete(const struct question *q, bool wait) {
     v = verdict(STATE_PENDING, REASON_RETURNED,
                 wait ? TASK_BACKOFF : TASK_INCOMPLETE);
     say(&v, "reported that it is not complete");
-    if (wait)
+    if (wait) {
         v.not_before =
             later(q, q->counts->temps > 0 ? q->counts->temps - 1 : 0);
-    else
-        v.clear_counts = true;
+        return v;
+    }
+    unsigned times = q->counts->incompletes + 1;
+    if (times >= INCOMPLETE_AT_ONCE) {
+        v.not_before = later(q, times - INCOMPLETE_AT_ONCE);
+        say(&v, "reported %u times in a row that it is not complete", times);
+    }
+    v.clear_counts = true;
     return v;
 }
 

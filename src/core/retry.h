@@ -36,7 +36,8 @@ enum retry_killer { /* the request that ended it, if any */
 enum retry_status {
     RETRY_STATUS_NONE,
     RETRY_STATUS_DONE,
-    RETRY_STATUS_INCOMPLETE,         /* run again at once, back-off reset */
+    RETRY_STATUS_INCOMPLETE,         /* run again at once, back-off reset; from
+                                        the tenth time in a row on after one */
     RETRY_STATUS_INCOMPLETE_BACKOFF, /* run again after the current back-off */
     RETRY_STATUS_BACKOFF,            /* a failure; retried according to the
                                         job */
@@ -58,6 +59,7 @@ struct retry_end {
 struct retry_counts { /* before this end, for this job or task */
     unsigned temps, crashes, fails;
     unsigned base_lost;      /* ends in a row with RETRY_BASE_LOST */
+    unsigned incompletes;    /* ends in a row with RETRY_STATUS_INCOMPLETE */
     struct wall first_begun; /* start of its first attempt; 0 = unknown */
 };
 

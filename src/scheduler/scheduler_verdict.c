@@ -11,6 +11,7 @@
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_row.h"
 #include "scheduler/scheduler_state.h"
 
 enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };
@@ -132,6 +133,32 @@ static unsigned base_lost_before(struct scheduler *scheduler,
     return lost;
 }
 
+/* The latest attempts that reported that the task is not complete; those that
+ * were lost or returned say nothing. */
+static unsigned incomplete_before(struct scheduler *scheduler,
+                                  const struct attempt *attempt) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span node = scheduler_row_node(attempt);
+    struct store_attempt *rows;
+    size_t count;
+    struct err err;
+    unsigned times = 0;
+    if (!store_attempts(scheduler->store, attempt->tracked->num, &arena, &rows,
+                        &count, &err))
+        return 0;
+    for (size_t i = count; i-- > 0;) {
+        enum task_status status = rows[i].status;
+        if (!span_equal(rows[i].node, node) ||
+            rows[i].attempt == attempt->number || status == TASK_UNSTARTED ||
+            status == TASK_LOST)
+            continue;
+        if (status != TASK_INCOMPLETE)
+            break;
+        times++;
+    }
+    return times;
+}
+
 static struct retry_counts *counts_of(struct attempt *attempt,
                                       struct retry_counts *job_counts) {
     const struct job *job = &attempt->tracked->job;
@@ -178,6 +205,9 @@ static struct retry_verdict decide(struct scheduler *scheduler,
     struct retry_counts *counts = counts_of(attempt, &job_counts);
     counts->first_begun = first_begun(scheduler, attempt->tracked);
     counts->base_lost = base_lost_before(scheduler, attempt);
+    counts->incompletes = end->status == RETRY_STATUS_INCOMPLETE
+                              ? incomplete_before(scheduler, attempt)
+                              : 0;
     return landing ? retry_after_landing(landing, end, counts, &limits,
                                          scheduler->now, &scheduler->random)
                    : retry_after(end, counts, &limits, scheduler->now,

@@ -340,6 +340,24 @@ static void an_incomplete_job_is_restarted_without_being_counted(void **state) {
     assert_int_equal(v.temps + v.fails, 0);
 }
 
+static void an_incomplete_job_backs_off_from_the_tenth_time_on(void **state) {
+    (void)state;
+    struct retry_end end = exited(0);
+    end.status = RETRY_STATUS_INCOMPLETE;
+    for (unsigned before = 0; before < 13; before++) {
+        struct retry_counts counts = {.incompletes = before};
+        struct retry_verdict v = after(end, counts, change_limits());
+        int64_t ms = wall_ms_since(v.not_before, now);
+        int64_t least = before >= 9 ? INT64_C(800) << (before - 9) : 0;
+        is(v, STATE_PENDING, "returned");
+        assert_int_equal(v.task, TASK_INCOMPLETE);
+        if (before < 9)
+            assert_int_equal(v.not_before.ns, 0);
+        else
+            assert_true(ms >= least && ms <= least * 3 / 2);
+    }
+}
+
 static void a_job_that_may_not_run_here_is_held(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_FORBIDDEN,
@@ -430,6 +448,7 @@ int main(void) {
             an_attempt_that_cannot_be_executed_fails_with_a_reason),
         cmocka_unit_test(the_status_line_overrides_the_exit_status),
         cmocka_unit_test(an_incomplete_job_is_restarted_without_being_counted),
+        cmocka_unit_test(an_incomplete_job_backs_off_from_the_tenth_time_on),
         cmocka_unit_test(a_job_that_may_not_run_here_is_held),
         cmocka_unit_test(every_end_has_a_legal_step),
     };

@@ -230,6 +230,12 @@ static int setup_array(void **state) {
     return 0;
 }
 
+static int setup_one(void **state) {
+    (void)state;
+    admit_one(0, NULL, 0);
+    return 0;
+}
+
 static void end_last_with(int exit_code, struct span status) {
     struct run_end end = {.handle = starts[start_count - 1].handle,
                           .exit_code = exit_code,
@@ -276,6 +282,25 @@ static void a_person_may_end_the_back_offs_of_tasks(void **state) {
     assert_int_equal(start_count, 3);
 }
 
+static void a_task_that_is_never_complete_backs_off(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    for (unsigned times = 1; times <= 10; times++) {
+        assert_int_equal(start_count, times);
+        end_last_with(0, SPAN("incomplete"));
+        settle(&next);
+    }
+    assert_int_equal(start_count, 10);
+    now = next;
+    settle(&next);
+    assert_int_equal(start_count, 11);
+    end_last_with(0, SPAN("incomplete"));
+    settle(&next);
+    assert_int_equal(start_count, 11);
+    assert_true(wall_ms_since(next, now) >= 1600);
+}
+
 static void
 a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back(void **state) {
     struct wall next;
@@ -318,6 +343,8 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(a_person_may_end_the_back_offs_of_tasks,
                                         setup_array, teardown),
+        cmocka_unit_test_setup_teardown(a_task_that_is_never_complete_backs_off,
+                                        setup_one, teardown),
     };
     return cmocka_run_group_tests_name("scheduler_backoff", tests, NULL, NULL);
 }
