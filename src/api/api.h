@@ -113,6 +113,10 @@ struct api_roles {
      * JSON object and LF. */
     bool (*upgrade)(void *ctx, struct err *err);
     void (*upgrade_show)(void *ctx, struct text *out);
+    /* False: none is under way, or it is too late. */
+    bool (*upgrade_give_up)(void *ctx, struct err *err);
+    /* What an upgrade that is under way waits for, in the arena, or NULL. */
+    const char *(*upgrade_waits_for)(void *ctx, struct arena *arena);
     /* More lines for GET /metrics. */
     void (*metrics)(void *ctx, struct text *out);
 };

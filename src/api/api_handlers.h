@@ -36,6 +36,7 @@ void api_caller(struct api_call *call);
 void api_healthz(struct api_call *call);
 void api_readyz(struct api_call *call);
 void api_upgrade(struct api_call *call);
+void api_upgrade_give_up(struct api_call *call);
 void api_upgrade_show(struct api_call *call);
 void api_metrics(struct api_call *call);
 

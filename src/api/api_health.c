@@ -54,18 +54,27 @@ void api_upgrade_show(struct api_call *call) {
     api_end(call);
 }
 
-void api_upgrade(struct api_call *call) {
+static void upgrade_do(struct api_call *call, bool give_up) {
     const struct api_roles *roles;
     struct err err = {0};
     if (!upgrade_hooks(call, &roles))
         return;
-    if (!roles->upgrade(roles->ctx, &err)) {
+    if (!(give_up ? roles->upgrade_give_up(roles->ctx, &err)
+                  : roles->upgrade(roles->ctx, &err))) {
         api_fail(call, &err);
         return;
     }
     roles->upgrade_show(roles->ctx, &call->out);
     api_reply(call, 200, api_json);
     api_end(call);
+}
+
+void api_upgrade(struct api_call *call) {
+    upgrade_do(call, false);
+}
+
+void api_upgrade_give_up(struct api_call *call) {
+    upgrade_do(call, true);
 }
 
 void api_caller(struct api_call *call) {

@@ -353,6 +353,11 @@ void api_counts(struct api_call *call) {
         json_key(&json, "config_refused");
         json_string(&json, base->refused);
     }
+    const struct api_roles *roles = call->api->options.roles;
+    if (roles != NULL && roles->upgrade_waits_for != NULL) {
+        json_key(&json, "upgrade_waits_for");
+        json_string(&json, roles->upgrade_waits_for(roles->ctx, &call->arena));
+    }
     json_end(&json);
     text_addc(&call->out, '\n');
     api_end(call);

@@ -90,8 +90,13 @@ struct role_engine {
     bool (*is_idle)(const void *self);
     /* Ends the work of the role as far as `how` says. May be NULL. */
     void (*drain)(void *self, enum role_drain how);
-    /* Ends a drain: work is started again. NULL: it cannot be drained only for
-     * a while. */
+    /* Before a short drain for another program: starts no more of what that one
+     * could not go on with. NULL: there is no such work. */
+    void (*settle)(void *self);
+    /* True if none of it is left. May be NULL. */
+    bool (*has_settled)(const void *self);
+    /* Ends a drain and `settle`: work is started again. NULL: it cannot be
+     * drained only for a while. */
     void (*proceed)(void *self);
     /* True if the instance can be closed without ending what another program in
      * this process could not go on with. NULL: always. */

@@ -13,6 +13,7 @@
 #include "os/fd.h"
 #include "maintenance/backup.h"
 #include "base/base.h"
+#include "cli/interrupt.h"
 #include "serve/daemon.h"
 #include "serve/tables.h"
 #include "serve/upgrade.h"
@@ -107,7 +108,7 @@ enum { UPGRADE_LOOK_MS = 50 };
 
 struct upgrade_seen {
     int64_t number;
-    const char *state, *error, *program;
+    const char *state, *error, *program, *waits_for;
 };
 
 static bool upgrade_read(struct call *call, struct span reply,
@@ -120,8 +121,28 @@ static bool upgrade_read(struct call *call, struct span reply,
         .state = call_line_text(line, "state", &call->arena),
         .error = call_line_printable(line, "error", &call->arena),
         .program = call_line_printable(line, "program", &call->arena),
+        .waits_for = call_line_printable(line, "waits_for", &call->arena),
     };
     return true;
+}
+
+/* Ctrl-C: the answer to that is the state that is awaited. */
+static bool give_up_if_asked(struct client *client, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    if (interrupt_pending() == 0)
+        return true;
+    (void)interrupt_take();
+    return client_call(client, API_POST, "/api/v1/upgrade/give-up", SPAN("{}"),
+                       &reply, err) ||
+           err_wrap(err, "the upgrade goes on");
+}
+
+static void note_waiting(const struct upgrade_seen *seen, bool *noted) {
+    if (*noted || seen->waits_for[0] == '\0')
+        return;
+    console_note("the upgrade waits for %s; Ctrl-C gives it up",
+                 seen->waits_for);
+    *noted = true;
 }
 
 /* While the programs change places, a connection may be cut. */
@@ -129,7 +150,11 @@ static bool upgrade_await(struct call *call, struct client *client,
                           int64_t number, struct upgrade_seen *ret_seen,
                           struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct pollfd interrupt = {.fd = interrupt_fd(), .events = POLLIN};
+    bool noted = false;
     for (unsigned cuts = 0;;) {
+        if (!give_up_if_asked(client, err))
+            return false;
         if (!client_get(client, &reply, err, "/api/v1/upgrade")) {
             if (err->kind != ERR_UNAVAILABLE || ++cuts > 100)
                 return false;
@@ -138,8 +163,10 @@ static bool upgrade_await(struct call *call, struct client *client,
                    (strcmp(ret_seen->state, "done") == 0 ||
                     strcmp(ret_seen->state, "failed") == 0)) {
             return true;
+        } else {
+            note_waiting(ret_seen, &noted);
         }
-        (void)poll(NULL, 0, UPGRADE_LOOK_MS);
+        (void)poll(&interrupt, 1, UPGRADE_LOOK_MS);
     }
 }
 
@@ -151,6 +178,7 @@ int cmd_upgrade(struct call *call) {
 
     if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
         return console_error(&err);
+    interrupt_catch();
     bool ok = client_call(client, API_POST, "/api/v1/upgrade", SPAN("{}"),
                           &reply, &err) &&
               upgrade_read(call, text_span(&reply), &seen) &&

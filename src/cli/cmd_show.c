@@ -369,6 +369,10 @@ static void show_counts(struct span line, struct arena *arena) {
         (void)console_printf(
             "%-11s not reloaded: %s\n", "config",
             call_line_printable(line, "config_refused", arena));
+    if (call_line_text(line, "upgrade_waits_for", arena)[0] != '\0')
+        (void)console_printf(
+            "%-11s waits for %s\n", "upgrade",
+            call_line_printable(line, "upgrade_waits_for", arena));
     /* Sets that landed before their approval: rare, so shown only if any. */
     if (call_line_number(line, "owed") > 0)
         (void)console_printf("%-11s %s\n", "owed",

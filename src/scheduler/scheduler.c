@@ -371,17 +371,36 @@ void scheduler_adopt(struct scheduler *scheduler,
             scheduler->next_handle = running[i].handle;
 }
 
+void scheduler_settle(struct scheduler *scheduler) {
+    scheduler->settling = true;
+    scheduler->idle = false; /* sets of trains go back to P */
+    targets_rest(scheduler);
+}
+
+static bool any_lands(const struct list *attempts) {
+    LIST_EACH ((struct list *)(uintptr_t)attempts, link)
+        if (job_has(&LIST_OF(link, struct attempt, link)->tracked->job,
+                    JOB_LANDS))
+            return true;
+    return false;
+}
+
+bool scheduler_has_settled(const struct scheduler *scheduler) {
+    return !any_lands(&scheduler->attempts) && !any_lands(&scheduler->ended) &&
+           !scheduler_train_is_busy(scheduler) &&
+           !scheduler_train_executes(scheduler);
+}
+
 bool scheduler_may_leave(const struct scheduler *scheduler) {
     if (scheduler->in_flight || !list_empty(&scheduler->ended) ||
         scheduler_train_is_busy(scheduler) ||
         scheduler_train_executes(scheduler))
         return false;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link) {
-        const struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (!attempt->is_started || job_has(&attempt->tracked->job, JOB_LANDS))
+        if (!LIST_OF(link, struct attempt, link)->is_started)
             return false;
     }
-    return true;
+    return !any_lands(&scheduler->attempts);
 }
 
 size_t scheduler_list_running(const struct scheduler *scheduler,
@@ -407,8 +426,9 @@ size_t scheduler_list_running(const struct scheduler *scheduler,
 
 void scheduler_proceed(struct scheduler *scheduler) {
     struct err err;
-    scheduler->draining = false;
+    scheduler->draining = scheduler->settling = false;
     scheduler->idle = false;
+    targets_rest(scheduler);
     if ((scheduler->options.parts & SCHEDULER_STARTS) == 0)
         return;
     picker_restart(scheduler->picker);

@@ -112,7 +112,12 @@ size_t scheduler_list_running(const struct scheduler *scheduler,
  * them as executing, scheduler_start fails (ERR_DATA). */
 void scheduler_adopt(struct scheduler *scheduler,
                      const struct scheduler_running *running, size_t count);
-/* Ends scheduler_drain: everything goes on. */
+/* From here on no set starts to be landed, checked or rolled back; commands
+ * do. */
+void scheduler_settle(struct scheduler *scheduler);
+/* True if, after that, no set is landed, checked or rolled back any more. */
+bool scheduler_has_settled(const struct scheduler *scheduler);
+/* Ends scheduler_settle and scheduler_drain: everything goes on. */
 void scheduler_proceed(struct scheduler *scheduler);
 /* The clock was set back by so much since the last turn: call it before the
  * next one. Nothing that waits for a time waits longer for that. */
@@ -164,7 +169,7 @@ bool scheduler_start_why(struct scheduler *scheduler, const struct job *job,
  * other job that is running or has ended. */
 struct scheduler_reason {
     const char *kind; /* "precursor" "dependency" "hold" "lane" "slot" "time"
-                         "record" "target" "account" */
+                         "record" "target" "account" "upgrade" */
     struct span id;   /* id of what it waits for; may be empty */
     struct span text;
     bool is_open_ended; /* nobody knows how long it lasts */

@@ -56,9 +56,9 @@ void scheduler_environment_plan(struct scheduler *scheduler,
                                 struct target_train *target) {
     struct target_environment *environment = &target->environment;
     if (environment->handle != 0) {
-        if (scheduler->draining || environment->outdated)
+        if (scheduler_rests_sets(scheduler) || environment->outdated)
             stop(scheduler, environment);
-    } else if (has_command(target) && !scheduler->draining &&
+    } else if (has_command(target) && !scheduler_rests_sets(scheduler) &&
                environment->due.ns <= scheduler->now.ns) {
         start(scheduler, target);
     }

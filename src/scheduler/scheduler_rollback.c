@@ -261,7 +261,7 @@ static bool plan_next(struct scheduler *scheduler) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct rollback_plan rollback_plan;
     struct job rb;
-    if (scheduler->draining || !find_next(scheduler, &arena, &rb))
+    if (scheduler_rests_sets(scheduler) || !find_next(scheduler, &arena, &rb))
         return false;
     if (rb.state == STATE_QUEUED) {
         plan_ready(scheduler, &rb);

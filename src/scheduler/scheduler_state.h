@@ -60,6 +60,7 @@ struct scheduler {
     bool follows;         /* see scheduler_follow */
     struct map followed;  /* num -> struct followed */
     bool draining, returning;
+    bool settling;                           /* see scheduler_settle */
     const struct scheduler_running *adopted; /* until scheduler_start is done */
     size_t adopted_count;
     bool idle; /* the last turn found nothing to do */
@@ -74,5 +75,10 @@ struct scheduler {
     bool due_crowd; /* more are due than are handled at a time */
     struct err store_err;
 };
+
+/* True if no further set is landed, checked or rolled back. */
+static inline bool scheduler_rests_sets(const struct scheduler *scheduler) {
+    return scheduler->draining || scheduler->settling;
+}
 
 #endif

@@ -39,6 +39,20 @@ static struct unusable *unusable_add(struct scheduler *scheduler,
     return unusable;
 }
 
+/* While sets rest, their lanes stay paused. */
+static void target_pause(struct scheduler *scheduler, struct span target,
+                         struct wall until) {
+    picker_pause(scheduler->picker, target,
+                 scheduler->settling ? WALL_NEVER : until);
+}
+
+void targets_rest(struct scheduler *scheduler) {
+    const struct scheduler_options *options = &scheduler->options;
+    for (size_t i = 0; i < options->target_count; i++)
+        target_pause(scheduler, options->targets[i].name,
+                     target_again(scheduler, options->targets[i].name));
+}
+
 void target_unavailable(struct scheduler *scheduler, struct span target,
                         struct span why) {
     struct unusable *unusable = map_get(&scheduler->unusable, target);
@@ -50,8 +64,7 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
                     (int)target.len, target.p, (int)why.len, why.p);
     }
     if (outage_extend(&unusable->outage, scheduler->now, &scheduler->random))
-        picker_pause(scheduler->picker, unusable->target,
-                     unusable->outage.again);
+        target_pause(scheduler, unusable->target, unusable->outage.again);
 }
 
 void target_usable(struct scheduler *scheduler, struct span target) {
@@ -65,7 +78,7 @@ void target_usable(struct scheduler *scheduler, struct span target) {
                span_of(text));
     log_info("target '%.*s' is available again, %s", (int)target.len, target.p,
              text);
-    picker_pause(scheduler->picker, target, (struct wall){0});
+    target_pause(scheduler, target, (struct wall){0});
     map_remove(&scheduler->unusable, unusable->target);
     free(unusable);
 }
@@ -102,7 +115,7 @@ bool target_why(const struct scheduler *scheduler, const struct job *job,
 static void unusable_try(struct scheduler *scheduler,
                          struct unusable *unusable) {
     outage_retry(&unusable->outage);
-    picker_pause(scheduler->picker, unusable->target, unusable->outage.again);
+    target_pause(scheduler, unusable->target, unusable->outage.again);
 }
 
 void targets_try(struct scheduler *scheduler) {

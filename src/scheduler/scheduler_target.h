@@ -30,6 +30,9 @@ bool target_why(const struct scheduler *scheduler, const struct job *job,
 void targets_try(struct scheduler *scheduler);
 /* The same for one. */
 void target_try(struct scheduler *scheduler, struct span target);
+/* Pauses the lanes of all targets while the scheduler settles, and not for that
+ * otherwise. */
+void targets_rest(struct scheduler *scheduler);
 /* The clock was set back by so much. */
 void targets_set_back(struct scheduler *scheduler, int64_t ms);
 void targets_clear(struct scheduler *scheduler);

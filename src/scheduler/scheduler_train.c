@@ -580,7 +580,8 @@ static unsigned closed_by(const struct scheduler *scheduler,
     if (rollback != NULL &&
         span_equal(rollback->tracked->job.target, target->name))
         closed |= TRAIN_CLOSED_ROLLBACK;
-    if (target->tip_wanted || scheduler->draining || target->target == NULL ||
+    if (target->tip_wanted || scheduler_rests_sets(scheduler) ||
+        target->target == NULL ||
         target_again(scheduler, target->name).ns > scheduler->now.ns)
         closed |= TRAIN_CLOSED_UNAVAILABLE;
     if (scheduler_environment_is_awaited(target))
@@ -661,7 +662,7 @@ static void plan_target(struct scheduler *scheduler,
 }
 
 void scheduler_train_plan(struct scheduler *scheduler) {
-    if (scheduler->draining)
+    if (scheduler_rests_sets(scheduler))
         return_all(scheduler);
     LIST_EACH (&scheduler->trains, link)
         plan_target(scheduler, LIST_OF(link, struct target_train, link));

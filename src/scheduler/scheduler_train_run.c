@@ -131,7 +131,7 @@ void scheduler_train_read_tip(struct scheduler *scheduler,
                               struct target_train *target) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct run_set set = {0};
-    if (target->merge_handle != 0 || scheduler->draining ||
+    if (target->merge_handle != 0 || scheduler_rests_sets(scheduler) ||
         target->tip_again.ns > scheduler->now.ns || list_empty(&target->units))
         return;
     uint64_t num = LIST_OF(target->units.next, struct target_unit, link)->num;
@@ -561,7 +561,7 @@ static bool plan_group_runs(struct scheduler *scheduler) {
 
 bool scheduler_train_plan_alone(struct scheduler *scheduler) {
     return plan_landings(scheduler) ||
-           (!scheduler->draining && plan_group_runs(scheduler));
+           (!scheduler_rests_sets(scheduler) && plan_group_runs(scheduler));
 }
 
 /* ---- after the commit ---------------------------------------------------- */

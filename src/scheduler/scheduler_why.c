@@ -137,7 +137,11 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     scheduler_group_why(scheduler, job, &why);
     why_holds(&why, job);
     bool ready = job->state == STATE_PENDING && job->holds == 0;
-    if (ready && target_why(scheduler, job, &why))
+    if (ready && scheduler->settling && job_has(job, JOB_LANDS))
+        why_add_text(&why, "upgrade",
+                     SPAN("the server is about to be upgraded, and no set "
+                          "starts until then"));
+    else if (ready && target_why(scheduler, job, &why))
         (void)0; /* nothing else counts until it is available */
     else if (job_has(job, JOB_ROLLS_BACK) && ready)
         why_another(scheduler, job, now, &why);

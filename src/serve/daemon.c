@@ -182,6 +182,17 @@ static void on_upgrade_show(void *ctx, struct text *out) {
     upgrade_show(daemon->upgrade, out);
 }
 
+static bool on_upgrade_give_up(void *ctx, struct err *err) {
+    struct daemon *daemon = ctx;
+    return upgrade_give_up(daemon->upgrade, err);
+}
+
+static const char *on_upgrade_waits_for(void *ctx, struct arena *arena) {
+    struct daemon *daemon = ctx;
+    return daemon->upgrade != NULL ? upgrade_waits_for(daemon->upgrade, arena)
+                                   : NULL;
+}
+
 static bool on_foreign(void *ctx, const struct guard_end *end) {
     struct daemon *daemon = ctx;
     return upgrade_ended(daemon->upgrade, end);
@@ -392,6 +403,8 @@ static bool start(struct daemon *daemon, struct err *err) {
         .failed = on_failed,
         .upgrade = on_upgrade,
         .upgrade_show = on_upgrade_show,
+        .upgrade_give_up = on_upgrade_give_up,
+        .upgrade_waits_for = on_upgrade_waits_for,
         .foreign = on_foreign,
         .ctx = daemon,
     };

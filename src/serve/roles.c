@@ -191,6 +191,16 @@ static bool hook_upgrade(void *ctx, struct err *err) {
     return roles->options.upgrade(roles->options.ctx, err);
 }
 
+static bool hook_upgrade_give_up(void *ctx, struct err *err) {
+    struct roles *roles = ctx;
+    return roles->options.upgrade_give_up(roles->options.ctx, err);
+}
+
+static const char *hook_upgrade_waits_for(void *ctx, struct arena *arena) {
+    struct roles *roles = ctx;
+    return roles->options.upgrade_waits_for(roles->options.ctx, arena);
+}
+
 static void hook_upgrade_show(void *ctx, struct text *out) {
     struct roles *roles = ctx;
     roles->options.upgrade_show(roles->options.ctx, out);
@@ -374,6 +384,9 @@ static void set_hooks(struct roles *roles) {
         .metrics = hook_metrics,
         .upgrade = roles->options.upgrade ? hook_upgrade : NULL,
         .upgrade_show = roles->options.upgrade ? hook_upgrade_show : NULL,
+        .upgrade_give_up = roles->options.upgrade ? hook_upgrade_give_up : NULL,
+        .upgrade_waits_for =
+            roles->options.upgrade ? hook_upgrade_waits_for : NULL,
     };
 }
 
@@ -479,6 +492,22 @@ void roles_interrupted(struct roles *roles) {
 }
 
 /* ---- another program in this process ------------------------------------- */
+
+void roles_settle(struct roles *roles) {
+    for (size_t i = 0; i < roles->engine_count; i++)
+        if (roles->engines[i].engine->settle)
+            roles->engines[i].engine->settle(roles->engines[i].self);
+    roles_wake(roles);
+}
+
+bool roles_have_settled(const struct roles *roles) {
+    for (size_t i = 0; i < roles->engine_count; i++) {
+        const struct open_engine *open = &roles->engines[i];
+        if (open->engine->has_settled && !open->engine->has_settled(open->self))
+            return false;
+    }
+    return true;
+}
 
 void roles_prepare(struct roles *roles) {
     roles->preparing = true;

@@ -58,6 +58,8 @@ struct roles_options {
      * The end of a child that nobody here knows: true, it is known. */
     bool (*upgrade)(void *ctx, struct err *err);
     void (*upgrade_show)(void *ctx, struct text *out);
+    bool (*upgrade_give_up)(void *ctx, struct err *err);
+    const char *(*upgrade_waits_for)(void *ctx, struct arena *arena);
     bool (*foreign)(void *ctx, const struct guard_end *end);
     /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */
@@ -92,8 +94,12 @@ bool roles_reload(struct roles *roles, struct err *err);
  * kill_wait, and is returned to P. A later call can only shorten the time; with
  * drain_ms = 0 after the TERM, it kills. */
 void roles_stop(struct roles *roles, int64_t drain_ms);
-/* Starts nothing new, until roles_proceed, and lets everything end that another
- * program could not go on with. */
+/* Starts nothing more that another program could not go on with, until
+ * roles_proceed; everything else goes on. */
+void roles_settle(struct roles *roles);
+/* True if none of it is left. */
+bool roles_have_settled(const struct roles *roles);
+/* After that, for a moment: starts nothing new, until roles_proceed. */
 void roles_prepare(struct roles *roles);
 void roles_proceed(struct roles *roles);
 /* True if all that is left can be handed over. */

@@ -210,6 +210,16 @@ static void engine_drain(void *self, enum role_drain how) {
         scheduler_return(engine->scheduler, how == ROLE_KILL);
 }
 
+static void engine_settle(void *self) {
+    struct scheduler_engine *engine = self;
+    scheduler_settle(engine->scheduler);
+}
+
+static bool engine_has_settled(const void *self) {
+    const struct scheduler_engine *engine = self;
+    return scheduler_has_settled(engine->scheduler);
+}
+
 static void engine_proceed(void *self) {
     struct scheduler_engine *engine = self;
     scheduler_proceed(engine->scheduler);
@@ -246,6 +256,8 @@ static const struct role_engine scheduler_engine = {
     .turn = engine_turn,
     .is_idle = engine_is_idle,
     .drain = engine_drain,
+    .settle = engine_settle,
+    .has_settled = engine_has_settled,
     .proceed = engine_proceed,
     .may_leave = engine_may_leave,
     .is_drained = engine_is_idle,

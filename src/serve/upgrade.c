@@ -18,9 +18,23 @@
 /* Distinct from attempts, landers and other subprocesses. */
 #define PROBE_ID (UINT64_C(1) << 60)
 
-enum { PROBE_MS = 30000, STEP_MS = 5, QUIET_MS = 10000, ARGUMENTS_MOST = 4096 };
+enum {
+    PROBE_MS = 30000,
+    STEP_MS = 5,
+    QUIET_MS = 10000,
+    ARGUMENTS_MOST = 4096,
+    WAITS_MOST = 8 /* sets that are named */
+};
 
-enum upgrade_step { NONE, PROBING, PREPARING, QUIESCING, FAILED, DONE };
+enum upgrade_step {
+    NONE,
+    PROBING,
+    SETTLING,
+    PREPARING,
+    QUIESCING,
+    FAILED,
+    DONE
+};
 
 struct upgrade {
     struct upgrade_options options;
@@ -67,10 +81,36 @@ uint64_t upgrade_number(const struct upgrade *upgrade) {
     return upgrade->number;
 }
 
+const char *upgrade_waits_for(const struct upgrade *upgrade,
+                              struct arena *arena) {
+    CLEANUP(text_clear) struct text words = TEXT_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
+                              .kinds = job_kinds_with(JOB_LANDS),
+                              .limit = WAITS_MOST + 1};
+    struct job *jobs;
+    size_t count = 0;
+    if (upgrade->step != SETTLING && upgrade->step != PREPARING)
+        return NULL;
+    if (!store_jobs(upgrade->options.base->store, &list, arena, &jobs, &count,
+                    NULL) ||
+        count == 0)
+        return "what has just been started or submitted";
+    text_adds(&words, "change sets that are landed, checked or rolled back: ");
+    for (size_t i = 0; i < count && i < WAITS_MOST; i++)
+        text_addf(&words, "%s%.*s", i > 0 ? ", " : "", (int)jobs[i].id.len,
+                  jobs[i].id.p);
+    if (count > WAITS_MOST)
+        text_adds(&words, " and more");
+    return arena_string(arena, text_span(&words));
+}
+
 void upgrade_show(const struct upgrade *upgrade, struct text *out) {
     static const char *const words[] = {
-        [NONE] = "none",         [PROBING] = "probing", [PREPARING] = "waiting",
-        [QUIESCING] = "waiting", [FAILED] = "failed",   [DONE] = "done"};
+        [NONE] = "none",         [PROBING] = "probing",
+        [SETTLING] = "waiting",  [PREPARING] = "waiting",
+        [QUIESCING] = "waiting", [FAILED] = "failed",
+        [DONE] = "done"};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct json json;
     json_open(&json, out);
     json_object(&json);
@@ -82,6 +122,8 @@ void upgrade_show(const struct upgrade *upgrade, struct text *out) {
     json_string(&json, upgrade->options.program);
     json_key(&json, "error");
     json_string(&json, upgrade->step == FAILED ? upgrade->error : NULL);
+    json_key(&json, "waits_for");
+    json_string(&json, upgrade_waits_for(upgrade, &arena));
     json_end(&json);
     text_addc(out, '\n');
 }
@@ -89,7 +131,7 @@ void upgrade_show(const struct upgrade *upgrade, struct text *out) {
 /* ---- steps --------------------------------------------------------------- */
 
 static void fail(struct upgrade *upgrade, struct span why) {
-    bool prepared = upgrade->step == PREPARING;
+    bool prepared = upgrade->step == SETTLING || upgrade->step == PREPARING;
     upgrade->step = FAILED;
     set_error(upgrade, why);
     uv_timer_stop(&upgrade->timer);
@@ -110,9 +152,13 @@ static void on_timer(uv_timer_t *timer) {
     struct upgrade *upgrade = timer->data;
     bool late = clock_mono().ns >= upgrade->until.ns;
     bool may_leave = roles_may_leave(upgrade->options.roles);
-    if (upgrade->step == PREPARING && may_leave) {
+    if (upgrade->step == SETTLING &&
+        roles_have_settled(upgrade->options.roles)) {
+        upgrade->step = PREPARING;
+        roles_prepare(upgrade->options.roles);
+    } else if (upgrade->step == PREPARING && may_leave) {
         quiesce(upgrade);
-    } else if (upgrade->step == PREPARING && late) {
+    } else if (upgrade->step != QUIESCING && late) {
         fail(upgrade, SPAN("change sets are still being landed, checked or "
                            "rolled back; try again when they have ended"));
     } else if (upgrade->step == QUIESCING && may_leave &&
@@ -122,20 +168,39 @@ static void on_timer(uv_timer_t *timer) {
     }
 }
 
-static void prepare(struct upgrade *upgrade) {
-    upgrade->step = PREPARING;
+static void settle(struct upgrade *upgrade) {
+    upgrade->step = SETTLING;
     upgrade->until = mono_add_ms(
         clock_mono(), upgrade->options.base->config.queue.drain_s * 1000);
-    roles_prepare(upgrade->options.roles);
+    roles_settle(upgrade->options.roles);
     uv_timer_start(&upgrade->timer, on_timer, STEP_MS, STEP_MS);
+}
+
+/* Up to here nothing has changed. */
+static bool may_give_up(const struct upgrade *upgrade) {
+    return upgrade->step == PROBING || upgrade->step == SETTLING ||
+           upgrade->step == PREPARING;
+}
+
+static bool upgrade_is_pending(const struct upgrade *upgrade) {
+    return may_give_up(upgrade) || upgrade->step == QUIESCING;
+}
+
+bool upgrade_give_up(struct upgrade *upgrade, struct err *err) {
+    if (!may_give_up(upgrade))
+        return err_set(err, ERR_BUSY,
+                       upgrade->step == QUIESCING
+                           ? "it is too late to give up the upgrade"
+                           : "no upgrade is under way");
+    fail(upgrade, SPAN("it was given up"));
+    return true;
 }
 
 bool upgrade_begin(struct upgrade *upgrade, struct err *err) {
     const struct upgrade_options *options = &upgrade->options;
     struct guard *guard = roles_guard(options->roles);
     char state[24], protocol[24];
-    if (upgrade->step == PROBING || upgrade->step == PREPARING ||
-        upgrade->step == QUIESCING)
+    if (upgrade_is_pending(upgrade))
         return err_set(err, ERR_BUSY, "an upgrade is under way");
     if (guard == NULL)
         return err_set(err, ERR_UNAVAILABLE,
@@ -194,7 +259,7 @@ bool upgrade_ended(struct upgrade *upgrade, const struct guard_end *end) {
         return true;
     if (end->result == GUARD_RAN && end->signal == 0 && !end->timed_out &&
         end->exit_code == 0)
-        prepare(upgrade);
+        settle(upgrade);
     else
         probe_failed(upgrade, end);
     return true;

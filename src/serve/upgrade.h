@@ -2,8 +2,9 @@
  * same process and with the same supervisor, so that no task ends
  * (doc/design/processes.md, P18).
  *
- *     probing -> preparing -> quiescing -> the owner leaves and executes
- *         \________\___ failed: everything goes on as before */
+ *     probing -> settling -> preparing -> quiescing -> the owner leaves and
+ *         \_________\___________\___ failed: everything goes on as    executes
+ *                                    before */
 #ifndef POINTSMAN_SERVE_UPGRADE_H
 #define POINTSMAN_SERVE_UPGRADE_H
 
@@ -39,7 +40,12 @@ struct upgrade *upgrade_new(const struct upgrade_options *options);
 void upgrade_free(struct upgrade *upgrade);
 /* ERR_BUSY: one is under way; ERR_UNAVAILABLE: this process cannot do it. */
 bool upgrade_begin(struct upgrade *upgrade, struct err *err);
-/* Appends a JSON object and LF: number, state, program, error. */
+/* ERR_BUSY: none is under way, or it is too late. */
+bool upgrade_give_up(struct upgrade *upgrade, struct err *err);
+/* What it waits for, in words, in the arena; NULL: it does not wait. */
+const char *upgrade_waits_for(const struct upgrade *upgrade,
+                              struct arena *arena);
+/* Appends a JSON object and LF: number, state, program, error, waits_for. */
 void upgrade_show(const struct upgrade *upgrade, struct text *out);
 /* The end of a child of the guard; true: it was the probe. */
 bool upgrade_ended(struct upgrade *upgrade, const struct guard_end *end);

@@ -209,20 +209,68 @@ END
     within cat check.here
 }
 
+sets='change sets that are landed, checked or rolled back'
+
+# begin_upgrade: one that waits for the check of the set
+begin_upgrade() {
+    begin pointsman upgrade 2>upgrade.log
+    upgrading=$begun
+    within sh -c 'until grep -q "waits for" upgrade.log; do :; done'
+    says "waits for $sets: set" upgrade.log
+    ends 0 pointsman status
+    says "upgrade     waits for $sets: set" out
+}
+
 waits_for_checks() {
     make_base
     checked_set
-    begin pointsman upgrade
-    upgrading=$begun
-    within sh -c 'until curl -s --unix-socket base/ctrl/sock \
-        http://localhost/api/v1/upgrade | grep -q waiting; do :; done'
+    begin_upgrade
+    make_set other DC src/b b
+    pointsman change submit "$made"
+    # Commands start meanwhile, sets do not.
+    ends 0 within pointsman run -- true
+    within sh -c 'until pointsman why other | grep -q "to be upgraded"; do :; done'
     echo go >check.gate
     expect_exit "$upgrading" 0
+    says "the upgrade waits for $sets: set; Ctrl-C gives it up" upgrade.log
     ends 0 within pointsman wait set
     same commits "$(times_landed set)" 1
+    within cat check.here
+    echo go >check.gate
+    ends 0 within pointsman wait other
+    same 'what status shows' "$(pointsman status | grep -c upgrade)" 0
     stop
 }
-scenario 'an upgrade waits for checks' waits_for_checks
+scenario 'an upgrade waits for checks, and commands go on' waits_for_checks
+
+# A target of a command has no merge train, but lanes.
+given_up() {
+    make_base
+    printf '[target "made"]\ncommand = sh -c "echo made >>%s/made"\n' "$here" \
+        >base/conf.d/made.conf
+    checked_set
+    begin_upgrade
+    set_target=made make_set made DC m m
+    pointsman change submit "$made"
+    within sh -c 'until pointsman why made | grep -q "to be upgraded"; do :; done'
+    [ ! -e made ] || wrong 'a set of a command was started'
+    kill -INT "$upgrading"
+    expect_exit "$upgrading" 100
+    says 'the server goes on as before: it was given up' upgrade.log
+    echo go >check.gate
+    ends 0 within pointsman wait set
+    make_set other DC src/b b
+    pointsman change submit "$made"
+    within cat check.here
+    echo go >check.gate
+    ends 0 within pointsman wait other
+    ends 0 within pointsman wait made
+    same 'starts for made' "$(wc -l <made)" 1
+    ends 0 within pointsman upgrade
+    stop
+}
+scenario 'an upgrade that waits can be given up' given_up
+scenario 'the same on a merge train' on_train given_up
 
 gives_up() {
     make_base 'drain = 0'

@@ -172,6 +172,32 @@ void world_set_back(struct world *world) {
         scheduler_set_back(world->queue, ms);
 }
 
+static bool any_set_runs(const struct world *world) {
+    LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link)
+        if (LIST_OF(link, struct process, link)->change)
+            return true;
+    return false;
+}
+
+void world_rest_sets(struct world *world) {
+    unsigned crashes = world->crashes;
+    bool had_settled = false;
+    world_trace(world, "SETS REST");
+    scheduler_settle(world->scheduler);
+    for (unsigned i = 0; i < 10 && world->crashes == crashes; i++) {
+        world_pass(world, 2000);
+        if (world->crashes != crashes)
+            return; /* after a crash nothing rests */
+        bool has_settled = scheduler_has_settled(world->scheduler);
+        if (has_settled && any_set_runs(world))
+            world_fail(world, "a set runs although all of them rest");
+        if (had_settled && !has_settled)
+            world_fail(world, "a set started although all of them rest");
+        had_settled = has_settled;
+    }
+    scheduler_proceed(world->scheduler);
+}
+
 /* ---- time --------------------------------------------------------------- */
 
 static struct wall settle_once(struct world *world) {

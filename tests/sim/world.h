@@ -151,6 +151,9 @@ void world_crash(struct world *world);
 /* The clock is set back, with or without the scheduler noticing it. */
 void world_set_back(struct world *world);
 
+/* As before an upgrade, which is then given up: no set starts for a while. */
+void world_rest_sets(struct world *world);
+
 /* world_process.c: the processes that the scheduler starts. */
 struct runner world_runner(struct world *world);
 /* Starts the processes that waited for a slot. */

@@ -308,6 +308,8 @@ void world_act(struct world *world) {
         world_set_back(world);
     else if (n < 90 && (job = pick_job(world, &arena, STATES_LIVE)))
         end_back_off(world, job);
+    else if (n < 91)
+        world_rest_sets(world);
     arena_clear(&arena);
 }
 
