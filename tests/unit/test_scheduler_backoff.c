@@ -65,8 +65,12 @@ static void admit_all(void) {
 }
 
 static void restart(void) {
+    const struct scheduler_target target = {.name = SPAN("site"),
+                                            .by_command = true};
     struct scheduler_options options = {.parts = SCHEDULER_STARTS,
                                         .slots = 1,
+                                        .targets = &target,
+                                        .target_count = 1,
                                         .actor = SPAN("daemon:test"),
                                         .worker = SPAN("local")};
     struct runner runner = {.start = runner_start,
@@ -203,13 +207,15 @@ static void a_clock_set_back_while_nothing_ran_delays_by_one_back_off_at_most(
     assert_true(wall_s(next) > 500 && wall_s(next) <= 4400);
 }
 
-static void admit_one(unsigned flags, const struct span *nodes, size_t count) {
+static void admit_one(enum job_kind kind, unsigned flags,
+                      const struct span *nodes, size_t count) {
     now = wall_from_s(10000);
     store = store_memory_new();
     struct store_batch *batch = store_batch_new(store);
     store_batch_actor(batch, now, SPAN("uid:7"));
     struct job job = {.id = SPAN("j1"),
-                      .kind = JOB_COMMAND,
+                      .kind = kind,
+                      .target = kind == JOB_CHANGE ? SPAN("site") : SPAN(""),
                       .job_class = CLASS_DC,
                       .state = STATE_PENDING,
                       .key = SPAN("4"),
@@ -226,13 +232,19 @@ static void admit_one(unsigned flags, const struct span *nodes, size_t count) {
 static int setup_array(void **state) {
     const struct span nodes[] = {SPAN("a"), SPAN("b")};
     (void)state;
-    admit_one(JOB_ARRAY, nodes, COUNT(nodes));
+    admit_one(JOB_COMMAND, JOB_ARRAY, nodes, COUNT(nodes));
     return 0;
 }
 
 static int setup_one(void **state) {
     (void)state;
-    admit_one(0, NULL, 0);
+    admit_one(JOB_COMMAND, 0, NULL, 0);
+    return 0;
+}
+
+static int setup_set(void **state) {
+    (void)state;
+    admit_one(JOB_CHANGE, 0, NULL, 0);
     return 0;
 }
 
@@ -280,6 +292,25 @@ static void a_person_may_end_the_back_offs_of_tasks(void **state) {
     end_back_off(1);
     settle(&next);
     assert_int_equal(start_count, 3);
+}
+
+static void a_person_may_let_an_unavailable_target_be_tried(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    for (unsigned times = 1; times <= 4; times++) {
+        assert_int_equal(start_count, times);
+        struct run_end end = {.handle = starts[start_count - 1].handle,
+                              .result = RUN_UNAVAILABLE,
+                              .exit_code = -1,
+                              .detail = SPAN("no repository")};
+        scheduler_ended(scheduler, &end);
+        settle(&next);
+        assert_int_equal(start_count, times);
+        assert_true(next.ns > now.ns);
+        end_back_off(1);
+        settle(&next);
+    }
 }
 
 static void a_task_that_is_never_complete_backs_off(void **state) {
@@ -343,6 +374,9 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(a_person_may_end_the_back_offs_of_tasks,
                                         setup_array, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_person_may_let_an_unavailable_target_be_tried, setup_set,
+            teardown),
         cmocka_unit_test_setup_teardown(a_task_that_is_never_complete_backs_off,
                                         setup_one, teardown),
     };
