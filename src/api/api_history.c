@@ -264,9 +264,11 @@ void api_attempts(struct api_call *call) {
     }
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < wanted; i++) {
+        struct output_loss loss;
         struct json json;
+        output_loss_find(call->api->options.output, &attempts[i], &loss);
         json_open(&json, &call->out);
-        job_attempt_json(&json, &job, &attempts[i]);
+        job_attempt_json(&json, &job, &attempts[i], &loss);
         line_end(call);
     }
     api_end(call);

@@ -220,6 +220,24 @@ static void usage_json(struct api_call *call, struct json *json,
     json_end(json);
 }
 
+enum { LOSS_FILES = 1000 }; /* looked at; fsck looks at all */
+
+/* Output of its attempts that is lost, with the newest reason. */
+static void lost_json(struct api_call *call, struct json *json,
+                      const struct store_attempt *attempts, size_t count) {
+    struct output_loss all = {0}, one;
+    for (size_t i = 0; i < count; i++) {
+        output_loss_find(count - i <= LOSS_FILES ? call->api->options.output
+                                                 : NULL,
+                         &attempts[i], &one);
+        if (!one.any)
+            continue;
+        one.bytes += all.bytes;
+        all = one;
+    }
+    job_loss_json(json, &all);
+}
+
 /* All its attempts together; for memory, the highest use of one attempt. */
 static void used_json(struct json *json, const struct store_attempt *attempts,
                       size_t count) {
@@ -286,6 +304,7 @@ void api_job_show(struct api_call *call) {
         members_json(&json, members, member_count);
     touches_json(&json, touches, touch_count);
     used_json(&json, attempts, attempt_count);
+    lost_json(call, &json, attempts, attempt_count);
     usage_json(call, &json, &job);
     json_key(&json, "exit_code");
     if (ended)

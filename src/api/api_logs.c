@@ -13,6 +13,7 @@
 #include "core/reason.h"
 #include "os/fd.h"
 #include "os/output.h"
+#include "base/output_loss.h"
 #include "scheduler/rollback_status.h"
 #include "api/log_filter.h"
 #include "api/log_origin.h"
@@ -49,6 +50,8 @@ struct log {
 
     struct log_entry now;    /* attempt 0: none is being shown */
     bool grows;              /* it is being written */
+    struct output_loss loss; /* of its output; known once it has ended */
+    struct wall ended;
     struct output_view view; /* the output at present; may be empty (yet) */
     uint64_t at;             /* the next byte to send */
     uint64_t end;            /* the first byte not to send */
@@ -238,6 +241,7 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
 
     output_view_close(&log->view);
     log->grows = false;
+    log->loss = (struct output_loss){0};
     if (!store_attempts(call->api->options.store, log->num, &arena, &attempts,
                         &count, err))
         return false;
@@ -245,7 +249,10 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
         if (attempts[i].attempt == log->now.attempt &&
             span_equal(attempts[i].node, log->now.node)) {
             log->grows = attempts[i].status == TASK_RUNNING;
+            log->ended = attempts[i].ended;
             where = attempts[i].output;
+            output_loss_find(call->api->options.output, &attempts[i],
+                             &log->loss);
         }
     if (where.len == 0 && log->grows) {
         snprintf(place, sizeof(place),
@@ -260,10 +267,12 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
             log_origin_open(&log->origin, call->api->options.output, where);
         return true;
     }
-    if (!log->grows || err->kind != ERR_NO_JOB)
-        return false;
-    err_clear(err);
-    return true;
+    /* It is not there yet, or it is lost, which is shown at its end. */
+    bool none =
+        err->kind == ERR_NO_JOB || (log->loss.any && err->kind == ERR_DATA);
+    if (none)
+        err_clear(err);
+    return none;
 }
 
 /* ---- where to begin ------------------------------------------------------ */
@@ -406,6 +415,35 @@ static void send_piece(struct api_call *call, struct log *log,
         log->pending[run->stream] = log->at - kept->len;
 }
 
+/* The output is damaged, or the disk is: nothing more is sent. */
+static void log_unreadable(struct log *log, int sys) {
+    struct output_loss *loss = &log->loss;
+
+    loss->any = true;
+    loss->bytes += log->view.bytes - log->at;
+    loss->unmarked += log->view.bytes - log->at;
+    snprintf(loss->why, sizeof loss->why, "it cannot be read: %s",
+             strerrordesc_np(sys));
+    log->view.bytes = log->at;
+    log->grows = false;
+}
+
+/* After its last byte: what is missing, unless marks in the output say so. */
+static void send_loss(struct api_call *call, const struct log *log) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct output_loss rest = log->loss;
+
+    if (!rest.any || (rest.bytes > 0 && rest.unmarked == 0) ||
+        log->at >= log->end || log->lines_left == 0)
+        return;
+    rest.bytes = rest.unmarked;
+    text_addf(&text, "attempt %u%s%.*s: ", log->now.attempt,
+              log->now.node.len > 0 ? " on " : "", (int)log->now.node.len,
+              log->now.node.len > 0 ? log->now.node.p : "");
+    output_loss_format(&rest, &text);
+    log_filter_note(&log->filter, log->ended, text_span(&text), &call->out);
+}
+
 static void send_some(struct api_call *call, struct log *log) {
     static char block[LOG_BLOCK_BYTES];
     uint64_t stop = log->at + LOG_BLOCKS * LOG_BLOCK_BYTES;
@@ -427,9 +465,8 @@ static void send_some(struct api_call *call, struct log *log) {
         ssize_t got = bytes == 0 || log->lines_left == 0
                           ? 0
                           : log_read(log, block, log->at, bytes);
-        if (got < 0) /* the output is damaged, or the disk is: nothing more
-                        is sent */
-            log->view.bytes = log->end = log->at;
+        if (got < 0)
+            log_unreadable(log, errno);
         if (got <= 0)
             return;
         log->at += (uint64_t)got;
@@ -606,10 +643,13 @@ static void log_work(struct api_call *call) {
             return;
         }
         output_view_close(&log->view);
-        if (log->now.attempt != 0)
-            log->last = log->now;
-        log->now = (struct log_entry){0};
         log_filter_end(&log->filter, &call->out);
+        if (log->now.attempt != 0) {
+            if (err.kind == ERR_NONE)
+                send_loss(call, log);
+            log->last = log->now;
+        }
+        log->now = (struct log_entry){0};
         if (err.kind == ERR_NONE && log->next == log->count)
             (void)log_fill(call, log, &err);
         if (err.kind != ERR_NONE) {

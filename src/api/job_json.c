@@ -202,8 +202,18 @@ static void attempt_events(struct json *json,
     key_i64(json, "procs_peak", trace.procs);
 }
 
+void job_loss_json(struct json *json, const struct output_loss *loss) {
+    key_i64(json, "lost_bytes", (int64_t)loss->bytes);
+    json_key(json, "lost_reason");
+    if (loss->any)
+        json_string(json, loss->why);
+    else
+        json_null(json);
+}
+
 void job_attempt_json(struct json *json, const struct job *job,
-                      const struct store_attempt *attempt) {
+                      const struct store_attempt *attempt,
+                      const struct output_loss *loss) {
     json_object(json);
     key_span(json, "job", job->id);
     json_key(json, "node");
@@ -231,6 +241,7 @@ void job_attempt_json(struct json *json, const struct job *job,
     key_span(json, "detail", attempt->detail);
     key_span(json, "worker", attempt->worker);
     key_i64(json, "output_bytes", (int64_t)attempt->output_bytes);
+    job_loss_json(json, loss);
     key_i64(json, "cpu_us", (int64_t)attempt->cpu_us);
     key_i64(json, "peak_kib", (int64_t)attempt->peak_kib);
     attempt_events(json, attempt);

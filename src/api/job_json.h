@@ -6,6 +6,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "base/output_loss.h"
 #include "core/job.h"
 #include "store/store.h"
 
@@ -16,7 +17,10 @@ void job_json(struct json *json, const struct job *job, struct arena *arena);
 void job_json_members(struct json *json, const struct job *job,
                       struct arena *arena);
 void job_attempt_json(struct json *json, const struct job *job,
-                      const struct store_attempt *attempt);
+                      const struct store_attempt *attempt,
+                      const struct output_loss *loss);
+/* The members `lost_bytes` and `lost_reason`. */
+void job_loss_json(struct json *json, const struct output_loss *loss);
 void job_event_json(struct json *json, const struct store_event *event);
 
 /* What the job does, in one line: the command as typed, or the first line of

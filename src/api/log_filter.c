@@ -70,6 +70,22 @@ static void put(const struct log_filter *filter, const struct stamp *from,
         text_addspan(out, piece);
 }
 
+void log_filter_note(const struct log_filter *filter, struct wall at,
+                     struct span sentence, struct text *out) {
+    CLEANUP(text_clear) struct text mark = TEXT_INIT;
+    const struct stamp ours = {.stream = STAMP_OURS,
+                               .ms = wall_ms_since(at, (struct wall){0})};
+    text_addf(&mark, "[pointsman: %.*s]\n", (int)sentence.len, sentence.p);
+    if (filter->framed) {
+        log_frame_add(out, LOG_FRAME_NOTE, sentence);
+    } else if (filter->form == LOG_TIMES) {
+        put_times(out, &ours, text_span(&mark));
+    } else {
+        text_addc(out, '\n');
+        text_addspan(out, text_span(&mark));
+    }
+}
+
 /* Shows the line with its LF, if it has one. */
 static void show(struct log_filter *filter, const struct stamp *from,
                  struct span line, struct text *out) {

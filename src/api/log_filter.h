@@ -11,6 +11,7 @@
 #include "lib/err.h"
 #include "lib/pattern.h"
 #include "lib/text.h"
+#include "lib/time.h"
 #include "os/stamp.h"
 
 /* A longer line is searched in pieces of this size. */
@@ -28,7 +29,8 @@ enum {
     /* Pieces that are no output: */
     LOG_FRAME_PROGRESS = STAMP_STREAMS, /* progress that the job reports */
     LOG_FRAME_PLACE, /* what came so far ends there (wire/log_place.h) */
-    LOG_FRAME_NOTE   /* a sentence about the job: when it is tried again */
+    LOG_FRAME_NOTE   /* a sentence about the job or its output, for standard
+                        error */
 };
 
 /* The beginning of an unfinished line. */
@@ -58,6 +60,11 @@ void log_filter_add(struct log_filter *filter, const struct stamp *from,
                     struct span piece, struct text *out);
 /* The output ends here: an unfinished line counts as a line. */
 void log_filter_end(struct log_filter *filter, struct text *out);
+
+/* Appends a sentence about the output: in a frame of its own, or as a marked
+ * line. Call log_filter_end before. */
+void log_filter_note(const struct log_filter *filter, struct wall at,
+                     struct span sentence, struct text *out);
 
 /* Appends a piece that is no output. */
 void log_frame_add(struct text *out, unsigned kind, struct span piece);

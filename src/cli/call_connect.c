@@ -1,5 +1,6 @@
 #include "cli/call_connect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,6 +117,20 @@ int64_t call_line_number(struct span line, const char *key) {
     if (json_find(line, key, &value))
         (void)json_get_i64(value, &number);
     return number;
+}
+
+const char *call_line_loss(struct span line, struct arena *arena) {
+    const char *why = call_line_printable(line, "lost_reason", arena);
+    int64_t bytes = call_line_number(line, "lost_bytes");
+
+    if (why[0] == '\0')
+        return "";
+    return bytes == 0
+               ? arena_printf(arena, "some of its output may be lost: %s", why)
+               : arena_printf(arena,
+                              "%" PRId64 " byte%s of its output %s lost: %s",
+                              bytes, bytes == 1 ? "" : "s",
+                              bytes == 1 ? "is" : "are", why);
 }
 
 bool call_line_flag(struct span line, const char *key) {

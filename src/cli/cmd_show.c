@@ -339,6 +339,7 @@ static void show_job(struct span line, struct arena *arena) {
         show_pair("attempt", call_line_text(line, "attempt", arena));
     show_pair("not before", call_line_text(line, "not_before", arena));
     show_pair("exit code", call_line_text(line, "exit_code", arena));
+    show_pair("lost", call_line_loss(line, arena));
     show_usage(line, arena);
     show_pair("submitted", submitter(line, arena));
     show_pair("admitted", call_line_text(line, "admitted", arena));

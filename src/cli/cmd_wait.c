@@ -131,6 +131,27 @@ struct log_lines {
     bool times; /* each line begins with time and stream, "-" if unknown */
 };
 
+/* Always with its stream, so that it is never taken for output of the task. */
+static void log_note(void *ctx, struct span sentence) {
+    struct client_lines *rest = ctx;
+    struct log_lines *lines = rest->ctx;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct json json;
+
+    client_lines_end(rest);
+    json_open(&json, &text);
+    json_object(&json);
+    json_key(&json, "line");
+    json_i64(&json, (int64_t)++lines->line);
+    json_key(&json, "stream");
+    json_string(&json, "pointsman");
+    json_key(&json, "text");
+    json_span(&json, sentence);
+    json_end(&json);
+    text_addc(&text, '\n');
+    (void)console_write(text_span(&text));
+}
+
 static void add_word(struct json *json, const char *key, struct span *line) {
     struct span word = {0};
 
@@ -205,6 +226,8 @@ static void show_attempt(struct span line, struct arena *arena) {
                          call_line_text(line, "output_bytes", arena));
     if (detail[0] != '\0')
         (void)console_printf("    %s\n", detail);
+    if (call_line_loss(line, arena)[0] != '\0')
+        (void)console_printf("    %s\n", call_line_loss(line, arena));
     show_events(line, arena);
 }
 
@@ -234,20 +257,31 @@ static void growing_broken(void *ctx) {
     job_output_break(&growing->output);
 }
 
-static bool show_growing(struct client *client, const char *uri,
-                         client_take *sink, void *ctx, struct err *err) {
+static bool show_growing(struct client *client, struct growing *growing,
+                         struct err *err) {
+    return follow_stream(&(struct follow){.client = client,
+                                          .uri = growing_uri,
+                                          .take = growing_take,
+                                          .broken = growing_broken,
+                                          .ctx = growing,
+                                          .until = MONO_NEVER},
+                         err);
+}
+
+/* As one request that is not repeated, unless the output grows. */
+static bool show_output(struct client *client, const char *uri, bool json,
+                        bool follow, struct client_lines *lines,
+                        struct err *err) {
     struct growing growing = {.output = JOB_OUTPUT_INIT, .uri = uri};
 
-    growing.output.sink = sink;
-    growing.output.ctx = ctx;
-    bool ok = follow_stream(&(struct follow){.client = client,
-                                             .uri = growing_uri,
-                                             .take = growing_take,
-                                             .broken = growing_broken,
-                                             .ctx = &growing,
-                                             .until = MONO_NEVER},
-                            err);
+    growing.output.sink = json ? client_take_lines : to_stdout;
+    growing.output.note = json ? log_note : NULL;
+    growing.output.ctx = lines;
+    bool ok = follow ? show_growing(client, &growing, err)
+                     : client_stream(client, API_GET, uri, (struct span){0},
+                                     growing_take, &growing, err);
     job_output_clear(&growing.output);
+    client_lines_end(lines);
     return ok;
 }
 
@@ -301,7 +335,6 @@ int cmd_logs(struct call *call) {
     struct call_uri uri;
     struct err err = {0};
     bool json = call_has(call, "json"), follow = call_has(call, "follow");
-    client_take *take = json ? client_take_lines : to_stdout;
     long long attempt = 0;
 
     if (!logs_operand(call, &id, &node, &err) ||
@@ -317,16 +350,13 @@ int cmd_logs(struct call *call) {
     for (size_t i = 0; i < COUNT(passed); i++)
         call_uri_add(&uri, passed[i], call_value(call, passed[i]));
     call_uri_add(&uri, "follow", follow ? "1" : NULL);
-    call_uri_add(&uri, "places", follow ? "1" : NULL);
+    call_uri_add(&uri, "places", "1");
     if (follow)
         wait_note_print(client, id, true, &call->arena);
     call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
     call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
-    const char *text = text_string(&uri.text);
-    bool ok = follow ? show_growing(client, text, take, &lines, &err)
-                     : client_stream(client, API_GET, text, (struct span){0},
-                                     take, &lines, &err);
-    client_lines_end(&lines);
+    bool ok =
+        show_output(client, text_string(&uri.text), json, follow, &lines, &err);
     text_clear(&uri.text);
     client_close(client);
     return ok ? console_finish(0) : console_error(&err);

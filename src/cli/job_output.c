@@ -55,9 +55,13 @@ static bool print_piece(struct job_output *output, struct span piece) {
     return ok;
 }
 
-static void print_note(struct job_output *output) {
+static void show_note(struct job_output *output) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     bool within = output->progress.within;
+    if (output->note != NULL) {
+        output->note(output->ctx, text_span(&output->line));
+        return;
+    }
     progress_hide(&output->progress);
     console_note("%spointsman: %s", within && isatty(STDOUT_FILENO) ? "\n" : "",
                  call_printable(text_string(&output->line), &arena));
@@ -67,13 +71,13 @@ static void print_note(struct job_output *output) {
 static void end_frame(struct job_output *output) {
     if (output->head[0] == LOG_FRAME_PROGRESS && output->sink == NULL)
         progress_set(&output->progress, text_span(&output->line));
-    if (output->head[0] == LOG_FRAME_NOTE)
-        print_note(output);
     if (output->head[0] == LOG_FRAME_PLACE) {
         text_reset(&output->place);
         text_addspan(&output->place, text_span(&output->line));
         output->since = output->again = 0;
     }
+    if (output->head[0] == LOG_FRAME_NOTE)
+        show_note(output);
     text_reset(&output->line);
     output->head_bytes = 0;
 }

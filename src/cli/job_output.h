@@ -15,6 +15,8 @@ struct job_output {
     /* Gets all output in place of the standard streams; may be NULL. False:
      * enough. */
     bool (*sink)(void *ctx, struct span bytes);
+    /* Gets what is said about the output; NULL: standard error does. */
+    void (*note)(void *ctx, struct span sentence);
     void *ctx;
     unsigned char head[8]; /* LOG_FRAME_HEAD */
     unsigned head_bytes;   /* of an incomplete head */

@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/sum.h"
+#include "base/output_loss.h"
 #include "maintenance/fsck_report.h"
 #include "maintenance/target_check.h"
 #include "changes/leftover.h"
@@ -164,6 +165,7 @@ static bool becomes_consistent(struct base *base, struct job *job,
 struct checking {
     struct base *base;
     struct fsck_report *report;
+    struct output *output;
     unsigned looks;
 };
 
@@ -190,6 +192,48 @@ static bool check_sets(struct base *base, struct fsck_report *report,
     struct checking checking = {.base = base, .report = report};
     struct store_list list = {.kinds = job_kinds_with(JOB_HAS_FILE)};
     return store_jobs_each(base->store, &list, check_set, &checking, err);
+}
+
+/* ---- outputs ---------------------------------------------------------- */
+
+/* What was recorded as lost is no news. */
+static bool check_outputs_of(void *ctx, const struct job *job,
+                             struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct checking *checking = ctx;
+    struct store_attempt *attempts;
+    struct output_loss loss;
+    size_t count;
+    if (!store_attempts(checking->base->store, job->num, &arena, &attempts,
+                        &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_attempt *attempt = &attempts[i];
+        output_loss_find(checking->output, attempt, &loss);
+        if (loss.missing == 0)
+            continue;
+        text_reset(&text);
+        output_loss_format(&loss, &text);
+        fsck_problem(
+            checking->report, "job '%.*s', attempt %u%s%.*s: %s",
+            (int)job->id.len, job->id.p, attempt->attempt,
+            attempt->node.len > 0 ? " on " : "", (int)attempt->node.len,
+            attempt->node.len > 0 ? attempt->node.p : "", text_string(&text));
+    }
+    return true;
+}
+
+static bool check_outputs(struct base *base, struct fsck_report *report,
+                          struct err *err) {
+    const struct store_list all = {0};
+    struct checking checking = {.base = base, .report = report};
+    if (!output_open(base->fd, false, &checking.output, err))
+        return false;
+    bool ok =
+        store_jobs_each(base->store, &all, check_outputs_of, &checking, err);
+    output_close(checking.output);
+    return ok;
 }
 
 /* ---- files without a job --------------------------------------------- */
@@ -265,7 +309,7 @@ bool fsck_check(struct base *base, struct fsck_report *report,
         fsck_problem(report, "registry: %s", why.text);
     }
     if (!base_modes_check(base, on_problem, report, err) ||
-        !check_sets(base, report, err))
+        !check_sets(base, report, err) || !check_outputs(base, report, err))
         return false;
     for (int state = 0; state < JOB_STATES; state++) {
         struct looking looking = {base, report, job_state_dir(state)};

@@ -189,14 +189,17 @@ struct guard_end {
     struct wall started, ended; /* 0: never started */
     int64_t run_ns;             /* from start to end, by the monotonic clock */
     bool has_status;
-    struct span status;    /* last line on the status descriptor */
-    struct span output;    /* inline, when not output_in_file */
-    struct span stamps;    /* of `output`, if requested */
-    bool output_in_file;   /* the whole output is in output_path */
-    uint64_t output_bytes; /* in the file, or inline */
-    uint64_t output_total; /* written by the task; more than output_bytes if
-                              truncated */
-    bool output_lost;      /* some could not be written to disk */
+    struct span status;      /* last line on the status descriptor */
+    struct span output;      /* inline, when not output_in_file */
+    struct span stamps;      /* of `output`, if requested */
+    bool output_in_file;     /* the whole output is in output_path */
+    uint64_t output_bytes;   /* in the file, or inline */
+    uint64_t output_total;   /* written by the task; more than output_bytes if
+                                truncated */
+    bool output_lost;        /* some could not be written to disk */
+    uint64_t lost_bytes;     /* of the task's output; may be 0 even then */
+    uint64_t unmarked_bytes; /* of these, no mark in the output says so */
+    int lost_sys;            /* errno of the last loss */
 };
 
 /* Resource usage of a task, reported every two seconds. */

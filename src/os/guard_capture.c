@@ -66,10 +66,16 @@ static void stamp(struct guard_capture *capture, uint64_t bytes) {
         stamps_add(&capture->stamps, capture->stream, capture->ms, bytes);
 }
 
-static void keep_refused(struct guard_capture *capture, size_t bytes, int sys) {
+static void keep_lost(struct guard_capture *capture, uint64_t bytes, int sys) {
     capture->lost = true;
     capture->gone += bytes;
+    capture->refused += bytes;
     capture->sys = sys;
+}
+
+/* A mark of ours was no output of the task. */
+static void keep_refused(struct guard_capture *capture, size_t bytes, int sys) {
+    keep_lost(capture, capture->stream == STAMP_OURS ? 0 : bytes, sys);
 }
 
 /* Returns the number of bytes that could not be written. */
@@ -137,19 +143,24 @@ static bool has_room(struct guard_capture *capture, size_t bytes) {
     return true;
 }
 
+/* False: some were lost. */
+static bool try_file(struct guard_capture *capture, const char *p,
+                     size_t bytes) {
+    size_t rest = bytes;
+    int sys = ENOSPC;
+    if (has_room(capture, bytes)) {
+        if (write_gone(capture))
+            rest = write_bytes(capture, p, bytes);
+        sys = errno;
+    }
+    if (rest > 0)
+        keep_refused(capture, rest, sys);
+    return rest == 0;
+}
+
 static void write_file(struct guard_capture *capture, const char *p,
                        size_t bytes) {
-    if (!has_room(capture, bytes)) {
-        keep_refused(capture, bytes, ENOSPC);
-        return;
-    }
-    if (!write_gone(capture)) {
-        keep_refused(capture, bytes, errno);
-        return;
-    }
-    size_t rest = write_bytes(capture, p, bytes);
-    if (rest > 0)
-        keep_refused(capture, rest, errno);
+    (void)try_file(capture, p, bytes);
 }
 
 /* A ring of `max` bytes in memory: grows until it is full, then wraps around.
@@ -177,13 +188,13 @@ static void ring_add(struct guard_capture *capture, size_t max, const char *p,
     }
 }
 
-/* Adds another marked line; it is lost like any other bytes if the disk is
- * full. */
-static void say(struct guard_capture *capture, const char *mark, int bytes) {
+/* Adds another marked line. False: it was lost, because the disk is full. */
+static bool say(struct guard_capture *capture, const char *mark, int bytes) {
     enum stamp_stream stream = capture->stream;
     capture->stream = STAMP_OURS;
-    write_file(capture, mark, (size_t)bytes);
+    bool ok = try_file(capture, mark, (size_t)bytes);
     capture->stream = stream;
+    return ok;
 }
 
 static void enter_ring(struct guard_capture *capture) {
@@ -192,7 +203,7 @@ static void enter_ring(struct guard_capture *capture) {
                      "\n[pointsman: output limit reached; only the last %llu "
                      "bytes of the rest are kept]\n",
                      (unsigned long long)capture->tail_max);
-    say(capture, mark, n);
+    (void)say(capture, mark, n);
     text_reset(&capture->memory);
     capture->ring = true;
 }
@@ -377,8 +388,8 @@ static void write_tail(struct guard_capture *capture) {
     uint64_t kept = capture->memory.len;
     int n = snprintf(mark, sizeof mark, "[pointsman: %llu bytes omitted]\n",
                      (unsigned long long)(capture->rung - kept));
-    if (capture->rung > kept)
-        say(capture, mark, n);
+    if (capture->rung > kept && !say(capture, mark, n))
+        keep_lost(capture, capture->rung - kept, capture->sys);
     stamps_close(&capture->ring_stamps);
     replay(capture, text_span(&capture->memory),
            text_span(&capture->ring_stamps.coded),
@@ -389,11 +400,16 @@ static void write_tail(struct guard_capture *capture) {
 void guard_capture_finish(struct guard_capture *capture) {
     ring_straighten(capture);
     stamps_close(&capture->stamps);
-    if (capture->fd < 0)
+    if (capture->fd < 0) {
+        capture->lost &= capture->total > capture->memory.len;
+        if (capture->lost) /* there was no file for them */
+            keep_lost(capture, capture->total - capture->memory.len,
+                      capture->sys);
         return;
+    }
     if (capture->ring)
         write_tail(capture);
-    write_gone(capture);
+    (void)write_gone(capture);
     guard_capture_flush(capture);
     close_stamps(capture);
     close(capture->fd);

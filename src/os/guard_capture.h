@@ -31,17 +31,19 @@ struct guard_capture {
     int fd;           /* -1: no file yet */
     uint32_t inline_max;
     uint64_t head_max, tail_max;
-    uint64_t total; /* bytes received */
-    uint64_t bytes; /* bytes in the file */
-    uint64_t gone;  /* lost on the disk since the last mark */
-    uint64_t room;  /* may be written before checking the disk again */
-    size_t ring_at; /* position of the oldest byte in a full ring */
-    uint64_t rung;  /* bytes that went into the ring */
-    bool ring;      /* the head is full */
-    bool eager;     /* make the file at the first byte */
-    bool filed;     /* the file was made */
-    bool lost;      /* some bytes were lost */
-    int sys;        /* errno of the loss */
+    uint64_t total;   /* bytes received */
+    uint64_t bytes;   /* bytes in the file */
+    uint64_t gone;    /* lost on the disk since the last mark; after the end:
+                         lost, and no mark says so */
+    uint64_t refused; /* lost in all */
+    uint64_t room;    /* may be written before checking the disk again */
+    size_t ring_at;   /* position of the oldest byte in a full ring */
+    uint64_t rung;    /* bytes that went into the ring */
+    bool ring;        /* the head is full */
+    bool eager;       /* make the file at the first byte */
+    bool filed;       /* the file was made */
+    bool lost;        /* some bytes were lost */
+    int sys;          /* errno of the loss */
 
     bool stamped;
     enum stamp_stream stream; /* of the bytes being added */

@@ -51,9 +51,11 @@ struct end_part {
     int64_t user_us, system_us, max_rss_kib, started_ns, ended_ns, run_ns;
     int64_t cpu_us, peak_kib, procs_peak, read_bytes, written_bytes;
     int64_t exited_ns, closed_ns, gone_ns;
+    uint64_t lost_bytes, unmarked_bytes;
     int32_t result, pid, exit_code, signal, killer, kill_signal;
     uint32_t flags, error_bytes, status_bytes, inline_bytes;
-    uint32_t stamp_bytes, zero;
+    uint32_t stamp_bytes;
+    int32_t lost_sys;
 };
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
@@ -63,7 +65,7 @@ _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
 _Static_assert(sizeof(struct ready_part) == 24, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
-_Static_assert(sizeof(struct end_part) == 184, "no padding");
+_Static_assert(sizeof(struct end_part) == 200, "no padding");
 
 enum guard_frame_found guard_frame_take(struct span *rest,
                                         enum guard_frame_kind *ret_kind,
@@ -436,6 +438,9 @@ void guard_end_encode(struct text *out, const struct guard_end *end) {
         .status_bytes = (uint32_t)end->status.len,
         .inline_bytes = (uint32_t)end->output.len,
         .stamp_bytes = (uint32_t)end->stamps.len,
+        .lost_bytes = end->lost_bytes,
+        .unmarked_bytes = end->unmarked_bytes,
+        .lost_sys = end->lost_sys,
     };
     put_head(out, GUARD_FRAME_ENDED,
              sizeof part + end->error.len + end->status.len + end->output.len +
@@ -489,6 +494,9 @@ bool guard_end_decode(struct span body, struct guard_end *ret_end) {
         .output_bytes = part.output_bytes,
         .output_total = part.output_total,
         .output_lost = (part.flags & END_LOST) != 0,
+        .lost_bytes = part.lost_bytes,
+        .unmarked_bytes = part.unmarked_bytes,
+        .lost_sys = part.lost_sys,
     };
     return cut_bytes(&body, part.error_bytes, &ret_end->error) &&
            cut_bytes(&body, part.status_bytes, &ret_end->status) &&

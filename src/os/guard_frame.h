@@ -18,7 +18,7 @@
 
 /* Changes with every frame whose layout or meaning changes: a program that is
  * executed in place of another one goes on talking to its guard. */
-enum { GUARD_PROTOCOL = 1 };
+enum { GUARD_PROTOCOL = 2 };
 
 enum {
     GUARD_FRAME_HEAD = 8,

@@ -476,6 +476,9 @@ void guard_task_finish(struct guard_task *task) {
         end->output_in_file ? task->capture.bytes : end->output.len;
     end->output_total = task->capture.total;
     end->output_lost = task->capture.lost;
+    end->lost_bytes = task->capture.refused;
+    end->unmarked_bytes = task->capture.gone;
+    end->lost_sys = task->capture.sys;
     end->has_status = task->status.has_line;
     end->status = task->status.line;
 }

@@ -250,7 +250,7 @@ static bool find_in_segment(struct output *output, struct span place,
     snprintf(name, sizeof(name), "%" PRIu64, three[0]);
     int fd = openat(output->segments_fd, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || output->segments_fd < 0))
-        return err_set(err, ERR_NO_JOB, "this output was pruned");
+        return err_set(err, ERR_NO_JOB, "its file is missing");
     if (fd < 0)
         return err_errno(err, errno, "cannot open output file 'segments/%s'",
                          name);
@@ -267,7 +267,7 @@ static bool find_in_segment(struct output *output, struct span place,
 }
 
 /* Finds descriptor, first byte and length (for a file: its current length).
- * Errors: ERR_DATA (not a place), ERR_NO_JOB (pruned). */
+ * Errors: ERR_DATA (not a place), ERR_NO_JOB (there is no such file). */
 static bool find_plain(struct output *output, struct span place, int *ret_fd,
                        off_t *ret_offset, uint64_t *ret_bytes,
                        struct err *err) {
@@ -285,7 +285,7 @@ static bool find_plain(struct output *output, struct span place, int *ret_fd,
     CLEANUP(text_free_string) char *name = span_string(rest);
     int fd = openat(output->files_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || output->files_fd < 0))
-        return err_set(err, ERR_NO_JOB, "this output was pruned");
+        return err_set(err, ERR_NO_JOB, "its file is missing");
     if (fd < 0)
         return err_errno(err, errno, "cannot open output file 'files/%s'",
                          name);
@@ -349,7 +349,7 @@ static bool view_packed(struct output *output, struct span place,
     view->fd = openat(output->files_fd, text_string(&name),
                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (view->fd < 0 && (errno == ENOENT || output->files_fd < 0))
-        return err_set(err, ERR_NO_JOB, "this output was pruned");
+        return err_set(err, ERR_NO_JOB, "its file is missing");
     if (view->fd < 0)
         return err_errno(err, errno, "cannot open output file 'files/%s'",
                          text_string(&name));

@@ -68,7 +68,7 @@ struct output_view {
 };
 #define OUTPUT_VIEW_INIT ((struct output_view){.fd = -1})
 
-/* Errors: ERR_DATA (not a place, or damaged), ERR_NO_JOB (pruned),
+/* Errors: ERR_DATA (not a place, or damaged), ERR_NO_JOB (no such file),
  * ERR_UNAVAILABLE. */
 bool output_view_open(struct output *output, struct span place,
                       struct output_view *ret_view, struct err *err);

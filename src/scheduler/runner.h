@@ -9,6 +9,7 @@
 #include "lib/text.h"
 #include "lib/time.h"
 #include "core/job.h"
+#include "wire/attempt_trace.h"
 
 /* A landed set that a rollback reverts (landing/revert.h). */
 struct run_member {
@@ -108,11 +109,12 @@ struct run_end {
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;
-    bool lost_output;      /* some of it could not be written or synced */
-    struct span status;    /* last line of the status descriptor, or empty */
-    struct span detail;    /* for other results: a sentence */
-    struct span survivors; /* processes that were still there: pids, names */
-    struct span place;     /* location of its output (os/output.h) */
+    struct attempt_loss loss; /* of its output */
+    struct span status;       /* last line of the status descriptor, or empty */
+    struct span detail;       /* for other results: a sentence */
+    struct span survivors;    /* processes that were still there: pids, names */
+    struct span place;        /* location of its output (os/output.h) */
+    bool in_file;             /* that is a file of its own */
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;
@@ -131,7 +133,9 @@ struct run_usage {
 struct run_sync {
     int fd;          /* -1: nothing was written */
     bool filesystem; /* syncfs(fd) instead of fdatasync(fd) */
-    bool lost;       /* some of the outputs could not be written */
+    bool lost;       /* outputs that are not in files of their own could not all
+                        be written */
+    int sys;         /* errno of that; 0: not known */
 };
 
 struct runner {

@@ -364,8 +364,17 @@ static bool any_moved_branch(const struct scheduler *scheduler) {
     return false;
 }
 
+void scheduler_end_lossy(struct attempt *attempt, int sys) {
+    if (attempt->end.place.len == 0)
+        return;
+    attempt->end.loss.any = true;
+    if (attempt->end.loss.sys == 0)
+        attempt->end.loss.sys = sys;
+}
+
 void scheduler_plan_ends(struct scheduler *scheduler) {
-    bool any = false, outputs_lost = false;
+    struct run_sync sync = {.fd = -1};
+    bool any = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         plan_probe_trouble(scheduler, attempt);
@@ -375,14 +384,14 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
             continue;
         }
         if (!any) {
-            struct run_sync sync = scheduler->runner.write_outputs(
-                scheduler->runner.ctx, any_moved_branch(scheduler));
+            sync = scheduler->runner.write_outputs(scheduler->runner.ctx,
+                                                   any_moved_branch(scheduler));
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
-            outputs_lost = sync.lost;
             any = true;
         }
-        attempt->end.lost_output |= outputs_lost && attempt->end.place.len > 0;
+        if (sync.lost && !attempt->end.in_file)
+            scheduler_end_lossy(attempt, sync.sys);
         plan_end(scheduler, attempt);
     }
     if (!any)
@@ -403,8 +412,8 @@ void scheduler_end_committed(struct scheduler *scheduler,
     struct tracked_job *tracked = attempt->tracked;
     if (!ok) {
         /* The next round has nothing left to sync for it. */
-        if (store_batch_unsynced(scheduler->batch) && attempt->end.place.len)
-            attempt->end.lost_output = true;
+        if (store_batch_unsynced(scheduler->batch))
+            scheduler_end_lossy(attempt, 0);
         end_undone(attempt);
         return;
     }

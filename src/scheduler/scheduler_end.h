@@ -18,6 +18,9 @@ void scheduler_plan_array_ends(struct scheduler *scheduler);
 void scheduler_array_end_committed(struct scheduler *scheduler,
                                    const struct plan *plan, bool ok);
 /* Attempts that have ended: the next state of their jobs. */
+/* Some of the attempt's output, if it has any, may be lost. `sys`: errno, or 0.
+ */
+void scheduler_end_lossy(struct attempt *attempt, int sys);
 void scheduler_plan_ends(struct scheduler *scheduler);
 void scheduler_end_committed(struct scheduler *scheduler,
                              const struct plan *plan, bool ok);

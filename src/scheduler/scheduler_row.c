@@ -4,34 +4,42 @@
 
 #include "core/reason.h"
 #include "scheduler/scheduler_state.h"
+#include "wire/attempt_trace.h"
 
 struct span scheduler_row_node(const struct attempt *attempt) {
     const struct array_task *task = scheduler_attempt_task(attempt);
     return task ? task->node : (struct span){0};
 }
 
-/* A lost output, or processes that could not be killed, do not change how the
- * attempt ended, but the detail mentions them. */
+/* Processes that could not be killed do not change how the attempt ended, but
+ * the detail mentions them. */
 static struct span row_detail(struct scheduler *scheduler,
                               const struct run_end *end,
                               const struct retry_verdict *verdict) {
     struct text detail = TEXT_INIT;
-    if (!end->lost_output && end->survivors.len == 0)
+    if (end->survivors.len == 0)
         return span_of(verdict->detail);
     text_adds(&detail, verdict->detail);
-    if (end->lost_output)
-        text_addf(&detail,
-                  "%ssome of its output is lost: it could not be written to "
-                  "disk",
-                  detail.len > 0 ? "; " : "");
-    if (end->survivors.len > 0)
-        text_addf(&detail, "%sstill alive after its end: %.*s",
-                  detail.len > 0 ? "; " : "", (int)end->survivors.len,
-                  end->survivors.p);
+    text_addf(&detail, "%sstill alive after its end: %.*s",
+              detail.len > 0 ? "; " : "", (int)end->survivors.len,
+              end->survivors.p);
     struct span kept =
         arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
     text_clear(&detail);
     return kept;
+}
+
+/* What became of the output is known last. */
+static struct span row_trace(struct scheduler *scheduler,
+                             const struct run_end *end) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct attempt_trace trace;
+    if (!end->loss.any)
+        return end->trace;
+    attempt_trace_parse(end->trace, &trace);
+    trace.loss = end->loss;
+    attempt_trace_format(&trace, &line);
+    return arena_span(store_batch_arena(scheduler->batch), text_span(&line));
 }
 
 /* A member of a rollback that did not end after HUP. */
@@ -69,7 +77,7 @@ void scheduler_row_end(struct scheduler *scheduler,
         .output_bytes = end->output_bytes,
         .cpu_us = end->cpu_us,
         .peak_kib = end->peak_kib,
-        .trace = end->trace,
+        .trace = row_trace(scheduler, end),
     };
     store_end(scheduler->batch, &row);
     note_kill(scheduler, tracked, end);

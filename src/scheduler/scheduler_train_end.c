@@ -8,6 +8,7 @@
 #include "core/reason.h"
 #include "core/retry_landing.h"
 #include "scheduler/check_result.h"
+#include "scheduler/scheduler_end.h"
 #include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
@@ -499,8 +500,8 @@ void scheduler_train_end_committed(struct scheduler *scheduler,
                                    const struct plan *plan, bool ok) {
     struct attempt *attempt = plan->attempt;
     if (!ok) {
-        if (store_batch_unsynced(scheduler->batch) && attempt->end.place.len)
-            attempt->end.lost_output = true;
+        if (store_batch_unsynced(scheduler->batch))
+            scheduler_end_lossy(attempt, 0);
         return;
     }
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);

@@ -24,6 +24,10 @@ void attempt_trace_format(const struct attempt_trace *trace, struct text *out) {
     put(out, "read", trace->read_bytes, 0);
     put(out, "written", trace->written_bytes, 0);
     put(out, "procs", trace->procs, 0);
+    put_flag(out, "lossy", trace->loss.any);
+    put(out, "lost", trace->loss.bytes, 0);
+    put(out, "unmarked", trace->loss.unmarked, 0);
+    put(out, "errno", trace->loss.sys, 0);
 }
 
 static bool take_flag(struct span word, struct attempt_trace *trace) {
@@ -32,7 +36,8 @@ static bool take_flag(struct span word, struct attempt_trace *trace) {
         bool *flag;
     } flags[] = {{"leftovers", &trace->leftovers},
                  {"survivors", &trace->survivors},
-                 {"status", &trace->status}};
+                 {"status", &trace->status},
+                 {"lossy", &trace->loss.any}};
     for (size_t i = 0; i < COUNT(flags); i++)
         if (span_is(word, flags[i].word))
             return *flags[i].flag = true;
@@ -47,7 +52,9 @@ static void take_number(struct span word, int64_t number,
     } numbers[] = {
         {"exited", &trace->exited_ms},      {"closed", &trace->closed_ms},
         {"gone", &trace->gone_ms},          {"read", &trace->read_bytes},
-        {"written", &trace->written_bytes}, {"procs", &trace->procs}};
+        {"written", &trace->written_bytes}, {"procs", &trace->procs},
+        {"lost", &trace->loss.bytes},       {"unmarked", &trace->loss.unmarked},
+        {"errno", &trace->loss.sys}};
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (span_is(word, numbers[i].word))
             *numbers[i].number = number;

@@ -3,8 +3,10 @@
  * number; words without information are omitted:
  *
  *     exited 1200 closed 1201 gone 1203 leftovers read 4096 written 0 procs 3
+ *     lossy lost 512 unmarked 512 errno 28
  *
- * Times are in ms since the attempt began. Unknown words are skipped. */
+ * (in one line). Times are in ms since the attempt began. Unknown words are
+ * skipped. */
 #ifndef POINTSMAN_WIRE_ATTEMPT_TRACE_H
 #define POINTSMAN_WIRE_ATTEMPT_TRACE_H
 
@@ -12,6 +14,14 @@
 #include <stdint.h>
 
 #include "lib/text.h"
+
+/* Output that could not be kept. */
+struct attempt_loss {
+    bool any;         /* some was lost, or may be */
+    int64_t bytes;    /* 0: how many is not known */
+    int64_t unmarked; /* of these, no mark in the output says so */
+    int64_t sys;      /* errno of the last loss; 0: not known */
+};
 
 struct attempt_trace {
     /* -1: known only as the end of the attempt. */
@@ -22,6 +32,7 @@ struct attempt_trace {
     bool survivors;    /* and some were still there when the wait ended */
     bool status;       /* it reported a status */
     int64_t read_bytes, written_bytes, procs;
+    struct attempt_loss loss;
 };
 
 void attempt_trace_format(const struct attempt_trace *trace, struct text *out);

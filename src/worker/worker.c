@@ -108,13 +108,23 @@ static void on_usage(void *ctx, const struct guard_usage *usage) {
         running->usage = *usage;
 }
 
+static void lose(struct run_end *end, uint64_t bytes, int sys) {
+    end->loss.any = true;
+    end->loss.bytes += (int64_t)bytes;
+    end->loss.unmarked += (int64_t)bytes;
+    end->loss.sys = sys;
+}
+
 /* Small outputs are added to the segment now, so that their place is known. */
 static void end_output(struct worker *worker, const struct guard_end *from,
                        const struct running *running, struct run_end *end,
                        char place[OUTPUT_PLACE_BYTES]) {
     struct err err;
     end->output_bytes = from->output_bytes;
-    end->lost_output = from->output_lost;
+    end->loss =
+        (struct attempt_loss){from->output_lost, (int64_t)from->lost_bytes,
+                              (int64_t)from->unmarked_bytes, from->lost_sys};
+    end->in_file = from->output_in_file;
     place[0] = '\0';
     if (from->output_in_file) {
         /* `running` is freed before the end is reported. */
@@ -129,7 +139,7 @@ static void end_output(struct worker *worker, const struct guard_end *from,
                     &err)) {
         log_error("cannot store the output of attempt %" PRIu64 ": %s",
                   running->handle, err.text);
-        end->lost_output = true;
+        lose(end, from->output.len, err.sys);
         end->output_bytes = 0;
     }
     end->place = span_of(place);
@@ -147,6 +157,7 @@ static void lost_output(struct worker *worker, const struct running *running,
         return;
     memcpy(place, running->place, OUTPUT_PLACE_BYTES);
     end->place = span_of(place);
+    end->in_file = true;
     end->output_bytes = view.bytes;
     output_filed(worker->options.output);
 }
@@ -215,7 +226,8 @@ static void lander_output(struct worker *worker, const struct running *running,
                          &end->output_bytes, &err)) {
         log_error("cannot store the output of attempt %" PRIu64 ": %s",
                   running->handle, err.text);
-        end->lost_output = true;
+        off_t bytes = lseek(running->output_fd, 0, SEEK_END);
+        lose(end, bytes > 0 ? (uint64_t)bytes : 0, err.sys);
         return;
     }
     end->place = span_of(place);
@@ -470,13 +482,13 @@ static void runner_flush(void *ctx) {
 static struct run_sync runner_write_outputs(void *ctx, bool whole) {
     struct worker *worker = ctx;
     struct output_sync sync;
-    struct err err;
+    struct err err = {0};
     if (whole)
         output_filed(worker->options.output);
     bool ok = output_flush(worker->options.output, &sync, &err);
     if (!ok)
         log_error("outputs are lost: %s", err.text);
-    return (struct run_sync){sync.fd, sync.filesystem, !ok};
+    return (struct run_sync){sync.fd, sync.filesystem, !ok, err.sys};
 }
 
 static void runner_release(void *ctx, uint64_t handle) {

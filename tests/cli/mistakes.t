@@ -265,13 +265,12 @@ $ pointsman --base .pointsman/pointsman.conf list
 $ pointsman --base /nonexistent list
 ! pointsman: ...
 = 78
-# A missing or unreadable output is an error, not an empty output.
+# A missing output is reported as lost, not shown as an empty one.
 $ pointsman run --id gone -- echo something
 | something
 $ rm .pointsman/attempts/segments/*
 $ pointsman logs gone
-! pointsman: this output was pruned
-= 66
+! pointsman: attempt 1: 10 bytes of its output are lost: its file is missing
 $ pointsman --color sometimes list
 ! pointsman: '--color' must be auto, always or never, not 'sometimes'
 = 64

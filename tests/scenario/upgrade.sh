@@ -320,12 +320,12 @@ END
 }
 other_protocol() {
     install <<'END'
-exec "$real" upgrade-probe "$2" "$3" --state 1 --guard 2
+exec "$real" upgrade-probe "$2" "$3" --state 1 --guard 1000
 END
 }
 other_state() {
     install <<'END'
-exec "$real" upgrade-probe "$2" "$3" --state 2 --guard 1
+exec "$real" upgrade-probe "$2" "$3" --state 2 --guard 2
 END
 }
 # The same as a program that knows only older registries.
@@ -338,14 +338,14 @@ db = sqlite3.connect('$here/older/ctrl/registry.db')
 db.execute('INSERT INTO migration (version, at) VALUES (1000, 0)')
 db.commit()
 PY
-exec "\$real" upgrade-probe --base '$here/older' --state 1 --guard 1
+exec "\$real" upgrade-probe --base '$here/older' --state 1 --guard 2
 END
 }
 bad_configuration() {
     install <<END
 rm -rf '$here/other' && cp -r '$here/base' '$here/other'
 printf '[queue]\nconcurency = 2\n' >'$here/other/conf.d/z.conf'
-exec "\$real" upgrade-probe --base '$here/other' --state 1 --guard 1
+exec "\$real" upgrade-probe --base '$here/other' --state 1 --guard 2
 END
 }
 # The probe is fine, but then there is nothing to execute.

@@ -1,6 +1,7 @@
 /* Captured output: in memory, in a file, over the limit, and its tail. */
 #include "support/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -192,6 +193,8 @@ static void a_missing_directory_loses_only_output(void **state) {
     assert_false(guard_capture_in_file(&capture));
     assert_true(span_is(guard_capture_inline(&capture), "89ab"));
     assert_int_equal(capture.total, 12);
+    assert_int_equal(capture.refused, 8);
+    assert_int_equal(capture.gone, 8);
     guard_capture_clear(&capture);
 }
 
@@ -307,8 +310,33 @@ static void the_last_eighth_of_the_disk_stays_free(void **state) {
     assert_memory_equal(text + 590, "123456789\n", 10);
     assert_string_equal(
         text + 600, "\n[pointsman: 100 bytes lost: No space left on device]\n");
+    assert_int_equal(capture.refused, 100);
+    assert_int_equal(capture.gone, 0);
     guard_capture_clear(&capture);
     disk_bytes = 0;
+}
+
+/* The mark of the limit does not fit either, and is no output of the task. */
+static void bytes_for_which_no_mark_fits_are_counted(void **state) {
+    (void)state;
+    struct guard_capture capture;
+    struct rlimit old, small;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = 10;
+    setrlimit(RLIMIT_FSIZE, &small);
+    guard_capture_init(&capture, dir_fd, "out", 5, 40);
+    for (int i = 0; i < 10; i++)
+        add(&capture, "123456789\n");
+    guard_capture_finish(&capture);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_true(capture.lost);
+    assert_int_equal(capture.bytes, 10);
+    assert_int_equal(capture.refused, 90);
+    assert_int_equal(capture.gone, 90);
+    assert_int_equal(capture.sys, EFBIG);
+    guard_capture_clear(&capture);
 }
 
 /* Once space has been freed, the output continues after a mark. */
@@ -346,6 +374,7 @@ int main(void) {
         CASE(stamps_of_head_and_tail_are_right),
         CASE(a_full_disk_leaves_consistent_stamps),
         CASE(the_last_eighth_of_the_disk_stays_free),
+        CASE(bytes_for_which_no_mark_fits_are_counted),
         CASE(output_continues_when_space_is_free_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,10 @@ static void an_end_decodes_as_it_was_encoded(void **state) {
                             .output = span_make("a\0b", 3),
                             .output_bytes = 3,
                             .output_total = 7,
-                            .output_lost = true};
+                            .output_lost = true,
+                            .lost_bytes = 15,
+                            .unmarked_bytes = 16,
+                            .lost_sys = 17};
     guard_end_encode(&out, &end);
     enum guard_frame_kind kind;
     struct span body;
@@ -159,6 +162,8 @@ static void an_end_decodes_as_it_was_encoded(void **state) {
     assert_true(got.pid == 5 && got.exit_code == -1 && got.signal == 9);
     assert_true(got.core_dumped && got.timed_out && got.leftovers);
     assert_true(!got.survivors && !got.output_in_file && got.output_lost);
+    assert_true(got.lost_bytes == 15 && got.unmarked_bytes == 16);
+    assert_int_equal(got.lost_sys, 17);
     assert_true(got.killer == GUARD_TIMEOUT && got.kill_signal == 15);
     assert_true(got.user_us == 1 && got.system_us == 2 && got.max_rss_kib == 3);
     assert_true(got.started.ns == 4 && got.ended.ns == 5 && got.run_ns == 6);

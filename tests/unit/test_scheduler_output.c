@@ -1,6 +1,7 @@
 /* The scheduler when the output of an attempt cannot be stored. */
 #include "support/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -119,16 +120,14 @@ static enum job_state state_of(void) {
     return job.state;
 }
 
-static void expect_detail(const char *want) {
+static void expect_trace(const char *want) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_attempt *attempts;
     size_t count;
     assert_true(store_attempts(store, 1, &arena, &attempts, &count, NULL));
     assert_int_equal(count, 1);
-    assert_string_equal(arena_string(&arena, attempts[0].detail), want);
+    assert_string_equal(arena_string(&arena, attempts[0].trace), want);
 }
-
-#define LOST "some of its output is lost: it could not be written to disk"
 
 /* In the second round there is nothing to sync; this must not make the end look
  * successful. */
@@ -141,15 +140,16 @@ static void an_output_that_was_not_synced_is_recorded_as_lost(void **state) {
     settle();
     assert_int_equal(writes, 2);
     assert_int_equal(state_of(), STATE_DONE);
-    expect_detail(LOST);
+    expect_trace("lossy");
 }
 
 static void an_output_that_was_not_written_is_recorded_as_lost(void **state) {
     (void)state;
     answer.lost = true;
+    answer.sys = ENOSPC;
     end_it("s1.0.5");
     assert_int_equal(state_of(), STATE_DONE);
-    expect_detail(LOST);
+    expect_trace("lossy errno 28");
 }
 
 static void an_attempt_without_output_loses_nothing(void **state) {
@@ -159,7 +159,7 @@ static void an_attempt_without_output_loses_nothing(void **state) {
     now = wall_add_ms(now, 2000);
     settle();
     assert_int_equal(state_of(), STATE_DONE);
-    expect_detail("");
+    expect_trace("");
 }
 
 static void an_output_that_was_synced_is_not_mentioned(void **state) {
@@ -169,7 +169,7 @@ static void an_output_that_was_synced_is_not_mentioned(void **state) {
     end_it("s1.0.5");
     close(fd);
     assert_int_equal(state_of(), STATE_DONE);
-    expect_detail("");
+    expect_trace("");
 }
 
 /* The landing left the sync of the branch to the scheduler, and it is asked for
