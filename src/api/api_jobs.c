@@ -330,11 +330,14 @@ void api_counts(struct api_call *call) {
     struct target_outage *outages;
     struct job *jobs;
     size_t owed_count, outage_count;
+    struct span restored = {0};
     struct err err = {0};
 
     if (!target_outages_read(call->api->options.store, &call->arena, &outages,
                              &outage_count, &err) ||
         !store_count(call->api->options.store, &tally, &err) ||
+        !store_setting(call->api->options.store, SPAN(BASE_RESTORED),
+                       &call->arena, &restored, &err) ||
         !store_jobs(call->api->options.store, &owing, &call->arena, &jobs,
                     &owed_count, &err)) {
         api_fail(call, &err);
@@ -352,6 +355,11 @@ void api_counts(struct api_call *call) {
     json_i64(&json, (int64_t)tally.held);
     json_key(&json, "owed");
     json_i64(&json, (int64_t)owed_count);
+    json_key(&json, "restored");
+    if (restored.len > 0)
+        json_span(&json, restored);
+    else
+        json_null(&json);
     json_key(&json, "unavailable");
     json_array(&json);
     for (size_t i = 0; i < outage_count; i++) {

@@ -176,7 +176,7 @@ static void attempt_events(struct json *json,
     json_array(json);
     attempt_event(json, "running", attempt->started);
     if (attempt->status == TASK_LOST ||
-        span_is(attempt->reason, "at-most-once")) {
+        span_is(attempt->reason, REASON_AT_MOST_ONCE)) {
         /* Its supervisor died; later it was seen that no process of it was
          * left. */
         attempt_event(json, "lost", attempt->ended);

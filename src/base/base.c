@@ -497,6 +497,12 @@ void base_close(struct base *base) {
 
 /* ---- roles ----------------------------------------------------------- */
 
+bool base_restored(const struct base *base, struct arena *arena,
+                   struct span *ret_since, struct err *err) {
+    return store_setting(base->store, SPAN(BASE_RESTORED), arena, ret_since,
+                         err);
+}
+
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err) {
     char name[64];

@@ -170,6 +170,12 @@ bool base_setting_is_for_files(struct span key);
  * previous one stays in use. */
 bool base_reload(struct base *base, struct err *err);
 
+/* Since when the base is a restored copy that waits to be resumed
+ * (maintenance/restored.h): *ret_since in the arena; empty: it is none. */
+#define BASE_RESTORED "restored" /* name of the setting */
+bool base_restored(const struct base *base, struct arena *arena,
+                   struct span *ret_since, struct err *err);
+
 /* Takes the lock of a role or of the server, by its name: only one process can
  * hold it. ERR_RUNNING: another process does. */
 bool base_take_role(struct base *base, const char *role, int *ret_fd,

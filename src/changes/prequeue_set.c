@@ -416,6 +416,11 @@ static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     job->actor = set->candidate.submitter.actor;
     job->cause = SPAN(CAUSE_PERSON);
     approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
+    /* The original may admit it too. */
+    struct span since;
+    if (base_restored(prequeue->base, &entry->arena, &since, NULL) &&
+        since.len > 0)
+        job->holds |= HOLD_RESTORED;
     job->admitted = prequeue->now;
     store_batch_actor(batch, prequeue->now, job->actor);
     prequeue->due |= set->awaited; /* the approvals beside it know it now */

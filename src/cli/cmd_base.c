@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "maintenance/backup.h"
+#include "maintenance/restored.h"
 #include "base/base.h"
 #include "cli/interrupt.h"
 #include "serve/daemon.h"
@@ -19,6 +20,7 @@
 #include "serve/upgrade.h"
 #include "maintenance/fsck.h"
 #include "maintenance/target_config.h"
+#include "changes/projection.h"
 #include "landing/git.h"
 
 /* ---- init ---------------------------------------------------------------- */
@@ -346,12 +348,36 @@ int cmd_backup(struct call *call) {
     return console_finish(0);
 }
 
+/* The roles of a running server notice it when they are triggered. */
+static int resume(struct call *call) {
+    struct base_open how = {0};
+    struct base *base = NULL;
+    const char *path;
+    uint64_t count;
+    struct err err = {0};
+
+    if (!call_operands(call, 0, 0, &err) || !call_base(call, &path, &err) ||
+        !base_open(path, &how, &base, &err))
+        return console_error(&err);
+    bool ok = restored_resume(base, clock_wall(), &count, &err) &&
+              projection_catch_up(base, clock_wall(), &err);
+    role_trigger_readers(serve_roles, base);
+    base_close(base);
+    if (!ok)
+        return console_error(&err);
+    console_note("released %" PRIu64 " job%s of base '%s'", count,
+                 plural(count), path);
+    return console_finish(0);
+}
+
 int cmd_restore(struct call *call) {
     CLEANUP(fd_close) int fd = -1;
     struct backup_report report = {0};
     const char *path;
     struct err err = {0};
 
+    if (call_has(call, "resume"))
+        return resume(call);
     if (!call_operands(call, 1, 1, &err) ||
         !call_open_input(call->words[0], &fd, &err))
         return console_error(&err);
@@ -365,5 +391,8 @@ int cmd_restore(struct call *call) {
     }
     console_note("restored base '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
                  path, report.files, plural(report.files), report.bytes);
+    console_note("its work is held and its schedules do not fire: once the "
+                 "base of the backup runs nothing any more, pointsman restore "
+                 "--resume starts them");
     return console_finish(0);
 }

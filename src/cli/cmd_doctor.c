@@ -128,6 +128,22 @@ static bool find_registry(struct call *call, const struct base *base,
     return well;
 }
 
+static bool find_restored(struct call *call, const struct base *base,
+                          bool as_json) {
+    struct err err = {0};
+    struct span since = {0};
+    bool well = base_restored(base, &call->arena, &since, &err);
+
+    if (well && since.len == 0)
+        return true;
+    finding(as_json, "restored", false, arena_string(&call->arena, since),
+            well ? "what was in the backup is held, and schedules do not fire; "
+                   "once the base of the backup runs nothing any more, "
+                   "`pointsman restore --resume` starts them"
+                 : err.text);
+    return false;
+}
+
 /* With a clock behind the newest event, times in the history would run
  * backwards. */
 static bool find_clock(struct call *call, const struct base *base,
@@ -429,6 +445,7 @@ int cmd_doctor(struct call *call) {
     }
     finding(json, "base", true, base->path, "can be opened");
     well &= find_registry(call, base, json);
+    well &= find_restored(call, base, json);
     well &= find_access(base, json);
     well &= find_shell(base, json);
     well &= find_work_of_others(call, base, json);

@@ -374,6 +374,12 @@ static void show_counts(struct span line, struct arena *arena) {
         (void)console_printf(
             "%-11s waits for %s\n", "upgrade",
             call_line_printable(line, "upgrade_waits_for", arena));
+    const char *restored = call_line_text(line, "restored", arena);
+    if (restored[0] != '\0')
+        (void)console_printf("%-11s %s; what was in the backup is held, and "
+                             "schedules do not fire (pointsman restore "
+                             "--resume)\n",
+                             "restored", restored);
     /* Sets that landed before their approval: rare, so shown only if any. */
     if (call_line_number(line, "owed") > 0)
         (void)console_printf("%-11s %s\n", "owed",

@@ -59,7 +59,8 @@ enum {
 #undef JOB_HOLD
     ,
     /* Those that the command `release` lifts. */
-    HOLDS_RELEASED = HOLD_OPERATOR | HOLD_AMBIGUOUS | HOLD_ACCOUNT
+    HOLDS_RELEASED =
+        HOLD_OPERATOR | HOLD_AMBIGUOUS | HOLD_ACCOUNT | HOLD_RESTORED
 };
 
 /* Facts from a command's submission that the program needs often. */

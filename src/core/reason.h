@@ -22,8 +22,9 @@
                                         EVENT_TARGET */
 #define REASON_FORBIDDEN "forbidden" /* it may not run here */
 #define REASON_RECOVERED "recovered" /* its worker is gone */
-#define REASON_RETURNED "returned"   /* its worker gave it back */
-#define REASON_OPERATOR "operator"   /* somebody cancelled it */
+#define REASON_AT_MOST_ONCE "at-most-once"
+#define REASON_RETURNED "returned" /* its worker gave it back */
+#define REASON_OPERATOR "operator" /* somebody cancelled it */
 #define REASON_ROLLBACK "rollback"
 #define REASON_RB_NOTHING "rb-nothing"   /* all of it was rolled back already */
 #define REASON_RB_CONFLICT "rb-conflict" /* other sets are in the way */

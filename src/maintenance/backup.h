@@ -24,15 +24,17 @@ struct backup_report {
  * to FILE (never over an existing file: ERR_CANNOT). */
 bool backup_write(struct base *base, const char *file,
                   struct backup_report *ret_report, struct err *err);
-/* Writes a backup to a descriptor, such as standard output. It is not read again;
- * what was cut short is refused when it is restored. */
+/* Writes a backup to a descriptor, such as standard output. It is not read
+ * again; what was cut short is refused when it is restored. */
 bool backup_stream(struct base *base, int fd, struct backup_report *ret_report,
                    struct err *err);
-/* Restores the backup that `fd` reads, from a file or a pipe, into `path`, which must not hold a base. Every checksum is compared
- * and the registry verified before any file gets its final name; then an event
- * `restored` is recorded. `roles` as in struct base_init. */
-bool backup_restore(int fd, const char *path,
-                    const struct role *const *roles, struct wall now,
-                    struct backup_report *ret_report, struct err *err);
+/* Restores the backup that `fd` reads, from a file or a pipe, into `path`,
+ * which must not hold a base. Every checksum is compared and the registry
+ * verified before any file gets its final name; then everything that was to be
+ * done is held (maintenance/restored.h), and an event `restored` is recorded.
+ * `roles` as in struct base_init. */
+bool backup_restore(int fd, const char *path, const struct role *const *roles,
+                    struct wall now, struct backup_report *ret_report,
+                    struct err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "os/dir.h"
 #include "os/sum.h"
 #include "maintenance/backup_parts.h"
+#include "maintenance/restored.h"
 #include "changes/projection.h"
 #include "wire/tar.h"
 
@@ -222,7 +223,7 @@ static bool derive(const char *path, struct wall now, struct err *err) {
     struct base *base;
     if (!base_open(path, &how, &base, err))
         return false;
-    bool ok = store_verify(base->store, err) &&
+    bool ok = store_verify(base->store, err) && restored_hold(base, now, err) &&
               projection_open(base, &projection, err);
     if (ok) {
         ok = projection_remake(projection, now, err);

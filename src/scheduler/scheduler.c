@@ -20,6 +20,7 @@
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_recover.h"
 #include "scheduler/scheduler_rollback.h"
 #include "scheduler/scheduler_start.h"
 #include "scheduler/scheduler_state.h"
@@ -261,42 +262,6 @@ static bool is_adopted(struct scheduler *scheduler, const struct job *job,
     return true;
 }
 
-/* The tasks of an array start again, but tasks that are done stay done. */
-static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
-                          struct store_batch *batch, struct err *err) {
-    struct arena arena = ARENA_INIT;
-    struct store_attempt *rows;
-    struct store_task *tasks;
-    size_t count, task_count;
-    bool ok = store_attempts(scheduler->store, job->num, &arena, &rows, &count,
-                             err) &&
-              store_tasks(scheduler->store, job->num, &arena, &tasks,
-                          &task_count, err);
-    for (size_t i = 0; ok && i < count; i++) {
-        if (rows[i].ended.ns != 0)
-            continue;
-        struct store_attempt row = rows[i];
-        row.status = TASK_LOST;
-        row.ended = scheduler->now;
-        row.reason = SPAN(REASON_RECOVERED);
-        store_end(batch, &row);
-    }
-    for (size_t i = 0; ok && i < task_count; i++)
-        if (tasks[i].status == TASK_RUNNING)
-            store_task_set(batch, job->num, tasks[i].node, TASK_UNSTARTED,
-                           (struct wall){0});
-    struct store_move move = {
-        .num = job->num,
-        .from = STATE_EXECUTING,
-        .to = job->cancel_asked ? STATE_TERMINATED : STATE_PENDING,
-        .reason =
-            job->cancel_asked ? SPAN(REASON_OPERATOR) : SPAN(REASON_RECOVERED),
-    };
-    store_move(batch, &move);
-    arena_clear(&arena);
-    return ok;
-}
-
 static bool recover(struct scheduler *scheduler, struct err *err) {
     struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
                               .with_spec = true,
@@ -327,7 +292,8 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             if (array && scheduler->adopted != NULL)
                 ok = adopt_array(scheduler, &jobs[i], batch, err);
             else if (array)
-                ok = recover_tasks(scheduler, &jobs[i], batch, err);
+                ok = scheduler_recover_job(scheduler->store, &jobs[i], false,
+                                           scheduler->now, batch, err);
             else if (!is_adopted(scheduler, &jobs[i], array))
                 recover_one(scheduler, &jobs[i]);
         }

@@ -13,8 +13,8 @@
 
 struct clock_engine {
     struct role_host *host;
-    struct schedule_driver *driver;
-    int fd; /* of the timer */
+    struct schedule_driver *driver; /* NULL: a restored base is not resumed */
+    int fd;                         /* of the timer */
     uv_poll_t poll;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -41,6 +41,16 @@ static bool start(struct clock_engine *engine, struct err *err) {
     return schedule_driver_start(engine->driver, err);
 }
 
+/* Instants that pass until the base is resumed count as missed then. */
+static bool start_if_resumed(struct clock_engine *engine, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span since;
+    if (engine->driver)
+        return true;
+    return base_restored(engine->host->base, &arena, &since, err) &&
+           (since.len > 0 || start(engine, err));
+}
+
 static bool clock_open(struct role_host *host, void **ret_self,
                        struct err *err) {
     struct clock_engine *engine = mem_alloc(sizeof(*engine));
@@ -49,12 +59,15 @@ static bool clock_open(struct role_host *host, void **ret_self,
         free(engine);
         return false;
     }
-    if (!start(engine, err)) {
+    if (!start_if_resumed(engine, err)) {
         schedule_driver_free(engine->driver);
         close(engine->fd);
         free(engine);
         return false;
     }
+    if (!engine->driver)
+        log_warning("this base was restored: its schedules do not fire before "
+                    "`pointsman restore --resume`");
     uv_poll_init(host->loop, &engine->poll, engine->fd);
     engine->poll.data = engine;
     uv_poll_start(&engine->poll, UV_READABLE, on_alarm);
@@ -79,7 +92,10 @@ static bool clock_turn(void *self, const struct role_turn *turn,
     struct boot boot;
     (void)turn;
     (void)ret_next;
-    (void)err;
+    if (!start_if_resumed(engine, err))
+        return false;
+    if (!engine->driver)
+        return true;
     clock_wall_and_boot(&now, &boot);
     schedule_driver_turn(engine->driver, now, boot, &next);
     if (engine->host->once && next.ns > now.ns)
@@ -90,13 +106,14 @@ static bool clock_turn(void *self, const struct role_turn *turn,
 
 static bool clock_is_idle(const void *self) {
     const struct clock_engine *engine = self;
-    return schedule_driver_idle(engine->driver);
+    return !engine->driver || schedule_driver_idle(engine->driver);
 }
 
 static void clock_drain(void *self, enum role_drain how) {
     struct clock_engine *engine = self;
     (void)how;
-    schedule_driver_drain(engine->driver);
+    if (engine->driver)
+        schedule_driver_drain(engine->driver);
 }
 
 static void on_closed(uv_handle_t *handle) {

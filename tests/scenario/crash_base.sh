@@ -134,7 +134,7 @@ describe_sets() {
              admitted, since, sum, size, name, touches}'
         each history $ids | jq -cS '.line |
             {id, kind, from, to, attempt, actor, reason, detail, at}' |
-            grep -v rebuilt
+            grep -v 'rebuilt\|"reason":"restored"\|"reason":"resumed"'
         each depends $ids | sort
         each dependents $ids | sort
     }
@@ -231,6 +231,7 @@ saved() {
     same 'mode of the backup' "$(stat -c %a saved.tar)" 600
     rm -rf base
     ends 0 pointsman restore --base base saved.tar
+    ends 0 pointsman restore --resume
     is_as_before
     continues
     same 'files left' "$(ls -d saved*)" saved.tar
@@ -248,6 +249,7 @@ scenario 'a backup that meets a full disk leaves a complete file or none' \
 restored() {
     [ ! -e base ] || lists_all_or_fails
     finished "$@"
+    ends 0 pointsman restore --resume
     is_as_before
     continues
 }

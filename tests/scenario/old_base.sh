@@ -199,7 +199,7 @@ scenario 'the rollback is also completed after a rebuild' killed_and_lost
 # ---- a backup ----------------------------------------------------------------
 
 facts_but_restored() {
-    facts | grep -v '"kind":"restored"'
+    facts | grep -v '"kind":"restored"\|"reason":"restored"\|"reason":"resumed"\|"id":"restored"'
 }
 
 restores() {
@@ -207,6 +207,7 @@ restores() {
     rm -r base
     xz -dc "$fixtures/backup-$old.tar.xz" >backup.tar
     ends 0 pointsman restore backup.tar
+    ends 0 pointsman restore --resume
     ends 0 pointsman fsck
     as_recorded base-$old.expect facts_but_restored
     pointsman -q release held
