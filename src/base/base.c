@@ -102,9 +102,14 @@ static bool lock_base(struct base *base, bool exclusive, struct err *err) {
         if (!lock_take(base->dirs[BASE_CTRL], "base.lock",
                        exclusive ? LOCK_EXCLUSIVE : LOCK_SHARED,
                        !base->read_only, false, &base->lock_fd, &why))
-            return err_set(err, why.kind == ERR_CANNOT ? ERR_REFUSED : why.kind,
-                           "locks do not work in base '%s': %s", base->path,
-                           why.text);
+            return why.sys == EIO
+                       ? err_set(err, why.kind, "cannot open base '%s': %s",
+                                 base->path, why.text)
+                       : err_set(err,
+                                 why.kind == ERR_CANNOT ? ERR_REFUSED
+                                                        : why.kind,
+                                 "locks do not work in base '%s': %s",
+                                 base->path, why.text);
         if (base->lock_fd >= 0 || base->read_only)
             return true;
         if (exclusive)

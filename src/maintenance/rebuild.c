@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -468,10 +469,15 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
             return false;
         opened = true;
     }
+    if (!opened && why.sys == EIO)
+        return err_set(err, why.kind, "%s", why.text);
     if (!opened)
         return true;
-    bool more = store_verify(store, NULL) && has_unique_data(store, &arena);
+    bool intact = store_verify(store, &why);
+    bool more = intact && has_unique_data(store, &arena);
     store_close(store);
+    if (!intact && why.sys == EIO)
+        return err_set(err, why.kind, "%s", why.text);
     return !more ||
            err_set(err, ERR_REFUSED,
                    "'%s' is intact and holds commands, settings or schedules "

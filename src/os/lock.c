@@ -33,7 +33,9 @@ static bool open_lock(int dir, const char *name, bool create, int *ret_fd,
     /* A reader may hold a lock too, and a job file may be read-only. */
     if (why.sys == EACCES || why.sys == EROFS)
         return dir_open_file(dir, name, O_RDONLY | O_NONBLOCK, 0, ret_fd, err);
-    return err_set(err, why.kind, "%s", why.text);
+    if (err)
+        *err = why;
+    return false;
 }
 
 bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,

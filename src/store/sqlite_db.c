@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *const statement_texts[] = {
 #define STATEMENT(name, sql) sql,
@@ -28,8 +29,55 @@ bool sqlite_db_is_busy(const struct sqlite_db *db) {
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
+/* errno of the last read that failed in this thread. SQLite reports EIO as
+ * SQLITE_CORRUPT, and forgets the errno. */
+static _Thread_local int failed_read;
+
+static ssize_t watched_pread(int fd, void *block, size_t bytes, off_t at) {
+    ssize_t got = pread(fd, block, bytes, at);
+    if (got < 0 && errno != EINTR)
+        failed_read = errno;
+    return got;
+}
+
+static ssize_t watched_read(int fd, void *block, size_t bytes) {
+    ssize_t got = read(fd, block, bytes);
+    if (got < 0 && errno != EINTR)
+        failed_read = errno;
+    return got;
+}
+
+static void watch_reads(void) {
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    if (vfs == NULL || vfs->iVersion < 3)
+        return;
+    /* Whichever of these it was built to use. */
+    vfs->xSetSystemCall(vfs, "pread", (sqlite3_syscall_ptr)watched_pread);
+    vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)watched_pread);
+    vfs->xSetSystemCall(vfs, "read", (sqlite3_syscall_ptr)watched_read);
+}
+
+/* 0: the disk did not fail. */
+static int disk_error(const struct sqlite_db *db) {
+    int code = sqlite3_errcode(db->sqlite) & 0xff;
+    int sys = sqlite3_system_errno(db->sqlite);
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return failed_read;
+    if (code != SQLITE_IOERR || sqlite_db_is_full(db))
+        return 0;
+    return sys != 0 ? sys : failed_read != 0 ? failed_read : EIO;
+}
+
+int sqlite_db_take_failed_read(void) {
+    int sys = failed_read;
+    failed_read = 0;
+    return sys;
+}
+
 static enum err_kind kind_of(const struct sqlite_db *db) {
     int sys = sqlite3_system_errno(db->sqlite);
+    if (disk_error(db) != 0)
+        return ERR_CANNOT;
     switch (sqlite3_errcode(db->sqlite) & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -62,9 +110,23 @@ static const char *advice(enum err_kind kind, bool busy, bool full) {
                : "";
 }
 
+bool sqlite_db_disk_failed(struct sqlite_db *db, const char *what, int sys,
+                           struct err *err) {
+    err_set(err, ERR_CANNOT,
+            "cannot %s registry '%s': %s: check the disk and the log of the "
+            "kernel",
+            what, db->path, strerrordesc_np(sys));
+    if (err)
+        err->sys = sys;
+    return false;
+}
+
 bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err) {
     enum err_kind kind = kind_of(db);
-    int sys = sqlite3_system_errno(db->sqlite);
+    int sys = sqlite3_system_errno(db->sqlite), disk_sys = disk_error(db);
+    (void)sqlite_db_take_failed_read();
+    if (disk_sys != 0)
+        return sqlite_db_disk_failed(db, what, disk_sys, err);
     /* The text is printed before err_set: its format may not refer to err
      * itself. */
     err_set(err, kind, "cannot %s registry '%s': %s%s%s%s%s", what, db->path,
@@ -124,6 +186,7 @@ bool sqlite_db_number(struct sqlite_db *db, const char *sql,
 static void configure(void) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 400);
+    watch_reads();
 }
 
 static pthread_once_t configured = PTHREAD_ONCE_INIT;

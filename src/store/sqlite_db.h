@@ -62,6 +62,12 @@ bool sqlite_db_number(struct sqlite_db *db, const char *sql,
  * ERR_DATA for a file that is not (or no longer) a database, … Returns
  * false. */
 bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err);
+/* The same for a call that failed with this errno: ERR_CANNOT. */
+bool sqlite_db_disk_failed(struct sqlite_db *db, const char *what, int sys,
+                           struct err *err);
+/* errno of the last read of a registry that failed in this thread, forgotten by
+ * the call; 0: none. SQLite reports such an error as damage. */
+int sqlite_db_take_failed_read(void);
 /* The disk or quota is full: the operation can be tried again. */
 bool sqlite_db_is_full(const struct sqlite_db *db);
 bool sqlite_db_is_busy(const struct sqlite_db *db);

@@ -23,8 +23,11 @@ static bool report(struct sqlite_db *db, const char *sql, const char *fine,
     bool well = rc == SQLITE_DONE;
     if (rc == SQLITE_ROW) {
         struct span first = sqlite_column_peek(stmt, 0);
+        int sys = sqlite_db_take_failed_read();
         well = span_is(first, fine);
-        if (!well)
+        if (!well && sys != 0)
+            sqlite_db_disk_failed(db, "read", sys, err);
+        else if (!well)
             err_set(err, ERR_DATA, "registry '%s': %s: %.*s", db->path, what,
                     (int)first.len, first.p);
     } else if (!well) {
