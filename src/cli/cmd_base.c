@@ -2,9 +2,11 @@
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
+#include "cli/interrupt.h"
 
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -324,6 +326,10 @@ int cmd_fsck(struct call *call) {
 /* ---- backup and restore ---------------------------------------------------
  */
 
+static bool is_interrupted(void) {
+    return interrupt_pending() > 0;
+}
+
 int cmd_backup(struct call *call) {
     struct base_open how = {.read_only = true};
     struct backup_report report = {0};
@@ -336,11 +342,22 @@ int cmd_backup(struct call *call) {
         return console_error(&err);
     const char *file = call->words[0];
     bool is_stream = strcmp(file, "-") == 0;
-    bool ok = is_stream ? backup_stream(base, STDOUT_FILENO, &report, &err)
-                        : backup_write(base, file, &report, &err);
+    if (!is_stream) /* which leaves nothing, and may wait for its reader */
+        interrupt_catch();
+    bool ok = is_stream
+                  ? backup_stream(base, STDOUT_FILENO, &report, &err)
+                  : backup_write(base, file, is_interrupted, &report, &err);
     base_close(base);
-    if (!ok)
-        return console_error(&err);
+    if (report.replaced)
+        console_note("pointsman: replaced '%s.part', which a backup that was "
+                     "killed had left",
+                     file);
+    if (!ok) {
+        int status = console_error(&err);
+        if (err.kind == ERR_INTERRUPTED && interrupt_last() == SIGINT)
+            interrupt_die();
+        return err.kind == ERR_INTERRUPTED ? 128 + interrupt_last() : status;
+    }
     console_note("wrote %s%s%s: %" PRIu64 " file%s, %" PRIu64 " bytes",
                  is_stream ? "" : "'", is_stream ? "the backup" : file,
                  is_stream ? "" : "'", report.files, plural(report.files),

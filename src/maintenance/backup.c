@@ -26,8 +26,14 @@ struct writing {
     struct archive *tar;
     struct text manifest;
     struct backup_report *report;
+    backup_stopped *stopped;
     char *piece;
 };
+
+bool backup_goes_on(backup_stopped *stopped, struct err *err) {
+    return stopped == NULL || !stopped() ||
+           err_set(err, ERR_INTERRUPTED, "interrupted");
+}
 
 static bool tar_failed(struct writing *writing, struct err *err) {
     int sys = tar.error_number(writing->tar);
@@ -58,6 +64,8 @@ static bool add_content(struct writing *writing, int fd, off_t size,
     struct sum *sum = sum_new();
     bool ok = true;
     for (off_t at = 0; ok && at < size;) {
+        if (!(ok = backup_goes_on(writing->stopped, err)))
+            break;
         size_t want =
             size - at < PIECE_BYTES ? (size_t)(size - at) : (size_t)PIECE_BYTES;
         ssize_t got = pread(fd, writing->piece, want, at);
@@ -207,13 +215,13 @@ static bool add_registry(struct writing *writing, const char *copy,
                          struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     (void)unlink(copy);
-    if (!store_backup(writing->base->store, copy, err))
-        return false;
-    fd = open(copy, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 ? add_fd(writing, "registry.db", fd, err)
-                      : err_errno(err, errno, "cannot open '%s'", copy);
-    (void)unlink(copy);
-    return ok;
+    bool ok = store_backup(writing->base->store, copy, err);
+    if (ok)
+        fd = open(copy, O_RDONLY | O_CLOEXEC);
+    if (ok && fd < 0)
+        ok = err_errno(err, errno, "cannot open '%s'", copy);
+    (void)unlink(copy); /* its content is needed, its name is not */
+    return ok && add_fd(writing, "registry.db", fd, err);
 }
 
 /* Adds the files of a directory that need not exist. */
@@ -251,13 +259,15 @@ static bool add_all(struct writing *writing, const char *copy,
 }
 
 static bool write_tar(struct base *base, int fd, const char *copy,
-                      struct backup_report *report, struct err *err) {
+                      backup_stopped *stopped, struct backup_report *report,
+                      struct err *err) {
     if (!tar_load(err))
         return false;
     struct writing writing = {
         .base = base,
         .tar = tar.write_new(),
         .report = report,
+        .stopped = stopped,
         .piece = mem_alloc(PIECE_BYTES),
     };
     tar.write_set_format_pax_restricted(writing.tar);
@@ -276,13 +286,14 @@ static bool write_tar(struct base *base, int fd, const char *copy,
     return ok;
 }
 
-static bool read_back(int fd, struct err *err) {
+static bool read_back(int fd, backup_stopped *stopped, struct err *err) {
     struct backup_report seen = {0};
     if (lseek(fd, 0, SEEK_SET) < 0)
         return err_errno(err, errno, "cannot read the backup");
-    if (!backup_read(fd, -1, &seen, err))
-        return err_wrap(err, "the backup just written is damaged");
-    return true;
+    return backup_read(fd, -1, stopped, &seen, err) ||
+           (err && err->kind == ERR_INTERRUPTED
+                ? false
+                : err_wrap(err, "the backup just written is damaged"));
 }
 
 /* Splits a path into an open directory and a name in it. */
@@ -300,7 +311,11 @@ static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
 
 /* Opens FILE.part and locks it: a file left by a dead process is overwritten,
  * one that another process holds is not touched. */
-static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
+static bool part_open(int dir, const char *part, int *ret_fd,
+                      bool *ret_replaced, struct err *err) {
+    struct stat st;
+    if (!dir_stat(dir, part, &st, ret_replaced, err))
+        return false;
     if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
         return err_wrap(err, "cannot create the backup");
     if (*ret_fd < 0)
@@ -326,10 +341,10 @@ bool backup_stream(struct base *base, int fd, struct backup_report *ret_report,
     *ret_report = (struct backup_report){0};
     text_addf(&copy, "%s/%s/backup.%ld", base->path, base_dir_name(BASE_TMP),
               (long)getpid());
-    return write_tar(base, fd, text_string(&copy), ret_report, err);
+    return write_tar(base, fd, text_string(&copy), NULL, ret_report, err);
 }
 
-bool backup_write(struct base *base, const char *file,
+bool backup_write(struct base *base, const char *file, backup_stopped *stopped,
                   struct backup_report *ret_report, struct err *err) {
     CLEANUP(text_clear) struct text name = TEXT_INIT;
     CLEANUP(text_clear) struct text part = TEXT_INIT;
@@ -344,10 +359,11 @@ bool backup_write(struct base *base, const char *file,
         return err_wrap(err, "cannot create '%s'", file);
     text_addf(&part, "%s.part", text_string(&name));
     text_addf(&copy, "%s.registry", file);
-    if (!part_open(dir, part.p, &fd, err))
+    if (!part_open(dir, part.p, &fd, &ret_report->replaced, err))
         return false;
-    bool ok = write_tar(base, fd, copy.p, ret_report, err) &&
-              read_back(fd, err) && publish(dir, part.p, name.p, err);
+    bool ok = write_tar(base, fd, copy.p, stopped, ret_report, err) &&
+              read_back(fd, stopped, err) && backup_goes_on(stopped, err) &&
+              publish(dir, part.p, name.p, err);
     if (!ok)
         (void)unlinkat(dir, part.p, 0);
     return ok;

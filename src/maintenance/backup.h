@@ -18,11 +18,16 @@
 
 struct backup_report {
     uint64_t files, bytes;
+    bool replaced; /* FILE.part of a backup that was killed */
 };
 
+/* Asked between the pieces. True: give up (ERR_INTERRUPTED). */
+typedef bool backup_stopped(void);
+
 /* Writes FILE.part, reads it again and compares every checksum, then renames it
- * to FILE (never over an existing file: ERR_CANNOT). */
-bool backup_write(struct base *base, const char *file,
+ * to FILE (never over an existing file: ERR_CANNOT). After an error nothing of
+ * it is left. `stopped` may be NULL. */
+bool backup_write(struct base *base, const char *file, backup_stopped *stopped,
                   struct backup_report *ret_report, struct err *err);
 /* Writes a backup to a descriptor, such as standard output. It is not read
  * again; what was cut short is refused when it is restored. */

@@ -28,6 +28,7 @@ struct reading {
     struct text manifest;
     bool has_manifest;
     struct backup_report *report;
+    backup_stopped *stopped;
 };
 
 static bool bad(struct reading *reading, struct err *err, const char *what) {
@@ -85,8 +86,9 @@ static bool read_content(struct reading *reading, int fd,
     *ret_bytes = 0;
     while (ok && (got = tar.read_data_block(reading->tar, &bytes, &count,
                                             &at)) == ARCHIVE_OK) {
-        ok = (uint64_t)at == *ret_bytes ||
-             bad(reading, err, "a member is sparse");
+        ok = backup_goes_on(reading->stopped, err) &&
+             ((uint64_t)at == *ret_bytes ||
+              bad(reading, err, "a member is sparse"));
         sum_add(sum, span_make(bytes, count));
         *ret_bytes += count;
         ok = ok && (fd < 0 || dir_write_file(fd, span_make(bytes, count), err));
@@ -191,12 +193,14 @@ static void clear_sums(struct map *sums) {
     map_clear(sums);
 }
 
-bool backup_read(int fd, int into, struct backup_report *report,
-                 struct err *err) {
+bool backup_read(int fd, int into, backup_stopped *stopped,
+                 struct backup_report *report, struct err *err) {
     if (!tar_load(err))
         return false;
-    struct reading reading = {
-        .tar = tar.read_new(), .into = into, .report = report};
+    struct reading reading = {.tar = tar.read_new(),
+                              .into = into,
+                              .report = report,
+                              .stopped = stopped};
     struct archive_entry *entry;
     int got = ARCHIVE_OK;
     tar.read_support_format_tar(reading.tar);
@@ -251,7 +255,8 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
     into = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
-    return base_make(into, roles, err) && backup_read(fd, into, report, err);
+    return base_make(into, roles, err) &&
+           backup_read(fd, into, NULL, report, err);
 }
 
 /* Removes leftovers of this or an earlier attempt; a missing file is fine. */

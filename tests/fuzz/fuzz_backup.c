@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct err err = {0};
     assert(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     assert(lseek(fd, 0, SEEK_SET) == 0);
-    if (backup_read(fd, -1, &report, &err))
+    if (backup_read(fd, -1, NULL, &report, &err))
         assert(report.bytes <= size);
     else
         assert(err.kind == ERR_DATA && err.text[0]);

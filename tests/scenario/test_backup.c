@@ -51,7 +51,7 @@ static char *backup(struct spool *spool) {
     struct backup_report report;
     struct err err = {0};
     char *file = path_of("backup");
-    if (!backup_write(spool->base, file, &report, &err))
+    if (!backup_write(spool->base, file, NULL, &report, &err))
         fail_msg("%s", err.text);
     assert_true(report.files >= 7);
     return file;
@@ -103,7 +103,7 @@ static void a_backup_never_replaces_a_file(void **state) {
     (void)state;
     make(&spool);
     char *file = backup(&spool);
-    assert_false(backup_write(spool.base, file, &report, &err));
+    assert_false(backup_write(spool.base, file, NULL, &report, &err));
     assert_int_equal(err.kind, ERR_CANNOT);
     spool_end(&spool);
 }
@@ -127,7 +127,7 @@ static void a_waiting_set_keeps_its_submitter(void **state) {
         fchownat(spool.base->dirs[BASE_PREQUEUE], name, alice, alice, 0), 0);
     struct backup_report report;
     char *file = path_of("backup");
-    assert_true(backup_write(spool.base, file, &report, &err));
+    assert_true(backup_write(spool.base, file, NULL, &report, &err));
     spool.base->access = rules;
     other.path = mem_string(path_of("restored"));
     other.now = spool.now;
