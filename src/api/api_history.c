@@ -201,8 +201,10 @@ static int compare_places(const void *left, const void *right) {
     const struct placed_attempt *a = left, *b = right;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
-    return (a->attempt.attempt > b->attempt.attempt) -
-           (a->attempt.attempt < b->attempt.attempt);
+    int order = span_compare(a->attempt.node, b->attempt.node);
+    return order != 0 ? order
+                      : (a->attempt.attempt > b->attempt.attempt) -
+                            (a->attempt.attempt < b->attempt.attempt);
 }
 
 /* Sorts them by the lines of the array; by node, item10 precedes item2. */

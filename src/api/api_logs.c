@@ -18,6 +18,7 @@
 #include "api/log_filter.h"
 #include "api/log_origin.h"
 #include "scheduler/runner.h"
+#include "wire/attempt_trace.h"
 #include "wire/line_index.h"
 #include "wire/log_place.h"
 
@@ -237,6 +238,7 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     struct store_attempt *attempts;
     struct span where = {0};
     char place[OUTPUT_PLACE_BYTES];
+    struct attempt_trace trace = {0};
     size_t count;
 
     output_view_close(&log->view);
@@ -251,10 +253,12 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
             log->grows = attempts[i].status == TASK_RUNNING;
             log->ended = attempts[i].ended;
             where = attempts[i].output;
+            attempt_trace_parse(attempts[i].trace, &trace);
             output_loss_find(call->api->options.output, &attempts[i],
                              &log->loss);
         }
-    if (where.len == 0 && log->grows) {
+    /* The server that would have recorded the place has not, or not yet. */
+    if (where.len == 0 && (log->grows || trace.cut)) {
         snprintf(place, sizeof(place),
                  "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", log->num / 1000,
                  log->num, log->now.task, log->now.attempt);

@@ -167,22 +167,31 @@ static struct wall event_time(const struct store_attempt *attempt, int64_t ms) {
     return ms < 0 ? attempt->ended : wall_add_ms(attempt->started, ms);
 }
 
-/* Timestamps and resource usage; few callers need them. */
+/* Registries of earlier programs do not say that an attempt was cut short. */
+static bool is_cut(const struct store_attempt *attempt,
+                   const struct attempt_trace *trace) {
+    bool answered = attempt->exit_code >= 0 || attempt->signal > 0;
+    return trace->cut ||
+           (!answered && (attempt->status == TASK_LOST ||
+                          span_is(attempt->reason, REASON_AT_MOST_ONCE)));
+}
+
+/* Timestamps and resource usage; few callers need them. The same attempt always
+ * has the same events, in this order; one that runs has the first of them. */
 static void attempt_events(struct json *json,
                            const struct store_attempt *attempt) {
     struct attempt_trace trace;
     attempt_trace_parse(attempt->trace, &trace);
     json_key(json, "events");
     json_array(json);
+    bool ended = attempt->ended.ns != 0, began = attempt->started.ns != 0;
     attempt_event(json, "running", attempt->started);
-    if (attempt->status == TASK_LOST ||
-        span_is(attempt->reason, REASON_AT_MOST_ONCE)) {
-        /* Its supervisor died; later it was seen that no process of it was
-         * left. */
+    if (ended && is_cut(attempt, &trace)) {
+        /* Later it was seen that no process of it was left. */
         attempt_event(json, "lost", attempt->ended);
-    } else if (attempt->started.ns == 0) {
+    } else if (ended && !began) {
         attempt_event(json, "failed-to-start", attempt->ended);
-    } else if (attempt->ended.ns != 0) {
+    } else if (ended) {
         attempt_event(json, "exited", event_time(attempt, trace.exited_ms));
         attempt_event(json, "pipes-closed",
                       event_time(attempt, trace.closed_ms));

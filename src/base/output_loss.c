@@ -20,8 +20,11 @@ static void take_recorded(const struct store_attempt *attempt,
     const char *words = trace.loss.sys > 0 && trace.loss.sys < 4096
                             ? strerrordesc_np((int)trace.loss.sys)
                             : NULL;
-    if (loss->any)
+    if (trace.cut && !loss->any)
+        say_why(loss, "the attempt was cut short");
+    else if (loss->any)
         say_why(loss, words ? words : "it could not be written to disk");
+    loss->any |= trace.cut;
 }
 
 /* What the registry says was kept, and the file does not hold. */

@@ -244,8 +244,9 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
         rows[i].status = TASK_LOST;
         rows[i].ended = scheduler->now;
         rows[i].reason = SPAN(REASON_RECOVERED);
+        rows[i].trace = SPAN("cut"); /* wire/attempt_trace.h */
         store_end(batch, &rows[i]);
-        store_task_set(batch, job->num, rows[i].node, TASK_UNSTARTED,
+        store_task_set(batch, job->num, rows[i].node, TASK_LOST,
                        (struct wall){0});
     }
     return true;

@@ -15,6 +15,7 @@ static bool end_attempts(struct store *store, uint64_t num, struct wall now,
         rows[i].status = TASK_LOST;
         rows[i].ended = now;
         rows[i].reason = SPAN(REASON_RECOVERED);
+        rows[i].trace = SPAN("cut"); /* wire/attempt_trace.h */
         store_end(batch, &rows[i]);
     }
     return true;
@@ -29,7 +30,7 @@ static bool open_tasks(struct store *store, uint64_t num,
         return false;
     for (size_t i = 0; i < count; i++)
         if (tasks[i].status == TASK_RUNNING && tasks[i].node.len > 0)
-            store_task_set(batch, num, tasks[i].node, TASK_UNSTARTED,
+            store_task_set(batch, num, tasks[i].node, TASK_LOST,
                            (struct wall){0});
     return true;
 }

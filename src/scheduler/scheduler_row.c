@@ -31,13 +31,16 @@ static struct span row_detail(struct scheduler *scheduler,
 
 /* What became of the output is known last. */
 static struct span row_trace(struct scheduler *scheduler,
-                             const struct run_end *end) {
+                             const struct attempt *attempt) {
+    const struct run_end *end = &attempt->end;
+    bool cut = attempt->recovery || end->result == RUN_RECOVERED;
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct attempt_trace trace;
-    if (!end->loss.any)
+    if (!end->loss.any && !cut)
         return end->trace;
     attempt_trace_parse(end->trace, &trace);
     trace.loss = end->loss;
+    trace.cut = cut;
     attempt_trace_format(&trace, &line);
     return arena_span(store_batch_arena(scheduler->batch), text_span(&line));
 }
@@ -77,7 +80,7 @@ void scheduler_row_end(struct scheduler *scheduler,
         .output_bytes = end->output_bytes,
         .cpu_us = end->cpu_us,
         .peak_kib = end->peak_kib,
-        .trace = row_trace(scheduler, end),
+        .trace = row_trace(scheduler, attempt),
     };
     store_end(scheduler->batch, &row);
     note_kill(scheduler, tracked, end);

@@ -21,6 +21,7 @@ void attempt_trace_format(const struct attempt_trace *trace, struct text *out) {
     put_flag(out, "leftovers", trace->leftovers);
     put_flag(out, "survivors", trace->survivors);
     put_flag(out, "status", trace->status);
+    put_flag(out, "cut", trace->cut);
     put(out, "read", trace->read_bytes, 0);
     put(out, "written", trace->written_bytes, 0);
     put(out, "procs", trace->procs, 0);
@@ -37,6 +38,7 @@ static bool take_flag(struct span word, struct attempt_trace *trace) {
     } flags[] = {{"leftovers", &trace->leftovers},
                  {"survivors", &trace->survivors},
                  {"status", &trace->status},
+                 {"cut", &trace->cut},
                  {"lossy", &trace->loss.any}};
     for (size_t i = 0; i < COUNT(flags); i++)
         if (span_is(word, flags[i].word))

@@ -3,7 +3,7 @@
  * number; words without information are omitted:
  *
  *     exited 1200 closed 1201 gone 1203 leftovers read 4096 written 0 procs 3
- *     lossy lost 512 unmarked 512 errno 28
+ *     cut lossy lost 512 unmarked 512 errno 28
  *
  * (in one line). Times are in ms since the attempt began. Unknown words are
  * skipped. */
@@ -31,6 +31,8 @@ struct attempt_trace {
     bool leftovers;    /* other processes of it had to be killed */
     bool survivors;    /* and some were still there when the wait ended */
     bool status;       /* it reported a status */
+    bool cut;          /* it was cut short: its server, supervisor or machine
+                          ended while it ran */
     int64_t read_bytes, written_bytes, procs;
     struct attempt_loss loss;
 };

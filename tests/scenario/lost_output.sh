@@ -125,4 +125,69 @@ segment_is_refused() {
 }
 scenario 'a small output that the disk refused is marked' segment_is_refused
 
+# begins ID [OPTION]...: a job that prints, says that it has begun, and lasts
+begins() {
+    id=$1
+    shift
+    pointsman submit --id "$id" "$@" -- sh -c 'trap "" TERM; echo printed
+        [ -e free ] || echo >here; until [ -e free ]; do sleep 0.02; done'
+    within cat here
+}
+
+task() {
+    curl -s --unix-socket base/ctrl/sock \
+        "http://localhost/api/v1/jobs/$1/tasks" | jq -r .status
+}
+
+# All of them were executing when the server was killed.
+server_is_killed() {
+    make_base 'concurrency = 4'
+    mkfifo here
+    serve_begin
+    begins plain
+    begins once --at-most-once
+    begins cancelled
+    echo x >node
+    begins array --array node
+    for id in plain once cancelled array; do
+        pointsman logs --attempts --json $id >running
+        says_not failed-to-start running
+        says_not '"at":null' running
+    done
+    pointsman hold array plain
+    within sh -c 'until [ "$(cat base/attempts/files/*/* | grep -c printed)" -ge 4 ]
+        do :; done'
+    pointsman cancel cancelled
+    kill -KILL "$server"
+    expect_exit "$server" 137
+    : >free
+    work
+    for id in plain once cancelled array; do
+        pointsman logs --attempts --json $id >first
+        pointsman logs --attempts --json $id | cmp first -
+        says '"lost"' first
+        says_not failed-to-start first
+        ends 0 pointsman logs --attempt 1 $id
+        says printed out
+        says 'some of its output may be lost: the attempt was cut short' err
+    done
+    same 'its end' "$(pointsman status --json cancelled | jq -r .state)" terminated
+    serve_begin
+    for id in plain array; do
+        same "task of $id" "$(task $id)" lost
+    done
+    pointsman -q release array plain
+    within pointsman wait plain array
+    for id in plain array; do
+        same "task of $id" "$(task $id)" 'done'
+        pointsman logs --attempts --json $id >both
+        same "attempts of $id" "$(jq -r .attempt both | tr '\n' ' ')" '1 2 '
+    done
+    serve_end
+    pointsman logs --attempts --json array | head -n 1 | cmp - first
+    ends 0 pointsman fsck
+}
+scenario 'an attempt that was cut short is not one that did not start' \
+    server_is_killed
+
 finish
