@@ -128,12 +128,26 @@ bool client_look_again(struct client *client) {
     return look_for_server(client, NULL) && client->remote;
 }
 
+void client_report_wait(struct client *client, bool waits) {
+    struct mono now = clock_mono();
+    bool begins = waits && !client->waits, ends = !waits && client->waits;
+
+    if (begins)
+        client->waits_since = now;
+    client->waits = waits;
+    int64_t s = waits ? mono_ms_since(now, client->waits_since) / 1000 : -1;
+    if (client->options.waiting != NULL &&
+        (begins || ends || (waits && s != client->waits_s)))
+        client->options.waiting(client->options.ctx, s);
+    client->waits_s = s;
+}
+
 bool client_was_cut(const struct client *client) {
     return client->hosted == NULL && client->answered && client->broke;
 }
 
-bool client_reconnect(struct client *client, struct mono until,
-                      const char *why, struct err *err) {
+bool client_reconnect(struct client *client, struct mono until, const char *why,
+                      struct err *err) {
     struct mono began = clock_mono();
     bool found = client->lost && client->remote && client->fd >= 0;
 
@@ -144,6 +158,7 @@ bool client_reconnect(struct client *client, struct mono until,
     if (!found && client->look_ms == 0)
         console_note("pointsman: %s; waiting for a server", why);
     while (!found) {
+        client_report_wait(client, true);
         if (!client_poll(client, -1, 0, (int)client->look_ms, err))
             return false;
         client->look_ms = client->look_ms == 0 ? LOOK_FIRST_MS
@@ -159,6 +174,7 @@ bool client_reconnect(struct client *client, struct mono until,
             return err_set(err, ERR_TIMEOUT, "no server answers");
     }
     client->found = clock_mono();
+    client_report_wait(client, false);
     return true;
 }
 

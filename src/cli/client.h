@@ -30,6 +30,9 @@ struct client_options {
     /* Called about once a second during a wait without a server; true: give
      * up in the same way. May be NULL. */
     bool (*tick)(void *ctx);
+    /* Called when a server that answered before is looked for, then about once
+     * a second as long as none answers, and at last with -1. May be NULL. */
+    void (*waiting)(void *ctx, int64_t s);
     void *ctx;
 };
 
@@ -50,8 +53,8 @@ bool client_was_cut(const struct client *client);
  * the next call reads that; its waits end with ERR_UNAVAILABLE once a server
  * answers. `why` is printed unless that has just happened before. Errors:
  * ERR_TIMEOUT (none did until then), ERR_INTERRUPTED. */
-bool client_reconnect(struct client *client, struct mono until,
-                      const char *why, struct err *err);
+bool client_reconnect(struct client *client, struct mono until, const char *why,
+                      struct err *err);
 /* ERR_UNAVAILABLE if the base belongs to another account, or if this is done
  * for a person: without a server it cannot be used from here. */
 bool client_may_open(const struct client *client, struct err *err);

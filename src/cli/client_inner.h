@@ -12,10 +12,13 @@
 struct client {
     struct client_options options;
     char *base_path;
-    bool remote;       /* a server answers: HTTP */
-    bool answered;     /* a server has answered */
-    bool broke;        /* the last call: there was no whole reply */
-    bool lost;         /* the connection to it was lost */
+    bool remote;   /* a server answers: HTTP */
+    bool answered; /* a server has answered */
+    bool broke;    /* the last call: there was no whole reply */
+    bool lost;     /* the connection to it was lost */
+    bool waits;    /* and no server answers */
+    struct mono waits_since;
+    int64_t waits_s;   /* as reported last */
     int64_t look_ms;   /* pause before it is looked for again */
     struct mono found; /* when it was found again */
     /* remote */
@@ -53,6 +56,8 @@ bool client_http_ask(struct client *client, struct client_ask *ask,
 /* Connects unless it is connected. */
 bool client_http_connect(struct client *client, struct err *err);
 void client_http_close(struct client *client);
+/* Passes on how long no server has answered, if that has changed. */
+void client_report_wait(struct client *client, bool waits);
 /* Checks again whether a server answers, and connects to it. */
 bool client_look_again(struct client *client);
 bool client_local_ask(struct client *client, struct client_ask *ask,

@@ -129,6 +129,8 @@ static bool wait_for_registry(struct client *client, struct err *err) {
         if (client->options.tick != NULL &&
             client->options.tick(client->options.ctx))
             return err_set(err, ERR_INTERRUPTED, "interrupted");
+        if (client->lost)
+            client_report_wait(client, true);
         if (client->lost && client_look_again(client))
             return err_set(err, ERR_UNAVAILABLE, "a server answers again");
     }

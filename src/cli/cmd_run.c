@@ -40,8 +40,9 @@ struct run {
     struct roles_box box;
     struct host *host;
     bool in_terminal;
-    bool served; /* a server answered at the start */
-    bool alone;  /* no process hosts the roles any more */
+    bool served;   /* a server answered at the start */
+    bool alone;    /* no process hosts the roles any more */
+    bool has_said; /* what the job waits for, and how to end that */
     /* signals */
     unsigned interrupts; /* so far */
     unsigned patience;   /* so many do not end the current request */
@@ -199,6 +200,24 @@ static bool on_tick(void *ctx) {
     return run->alone;
 }
 
+/* The server that runs the job is gone. */
+static void on_waiting(void *ctx, int64_t s) {
+    struct run *run = ctx;
+    char line[64] = "";
+
+    if (run->id != NULL && s >= 0 && !run->has_said) {
+        run->has_said = true;
+        console_note("pointsman: %s goes on when a server runs (pointsman "
+                     "serve); Ctrl-C cancels it",
+                     run->id);
+    }
+    if (s >= 0)
+        (void)snprintf(line, sizeof line, "no server answers, %" PRId64 " s",
+                       s);
+    progress_hide(&run->output.progress);
+    progress_set(&run->output.progress, span_of(line));
+}
+
 /* False: nobody answers, or nobody runs the job, and to wait for its end would
  * be in vain. */
 static bool is_worth_waiting(struct run *run, struct err *err) {
@@ -227,6 +246,7 @@ static bool answer_interrupt(struct run *run, struct err *err) {
     run->interrupts += count;
     if (run->host != NULL && interrupt_last() == SIGINT)
         host_interrupted(run->host);
+    progress_hide(&run->output.progress);
     if (first)
         console_note("pointsman: cancelling %s; Ctrl-C again kills it",
                      run->id);
@@ -396,10 +416,12 @@ int cmd_run(struct call *call) {
     struct client_options options = {.interrupted = is_interrupted,
                                      .interrupt_fd = interrupt_fd(),
                                      .tick = on_tick,
+                                     .waiting = on_waiting,
                                      .ctx = &run};
     bool ok = call_client_with(call, &options, &run.client, &err) &&
               host_if_free(&run, &err) && submit(&run, &submission, &err) &&
               show_output(&run, &err) && wait_for_end(&run, &status, &err);
+    progress_hide(&run.output.progress);
     if (!ok)
         status = console_error(&err);
     run_close(&run);

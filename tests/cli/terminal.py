@@ -232,6 +232,27 @@ def progress_is_not_drawn_on_a_dumb_terminal(terminal):
     assert "%" not in terminal.expect("ready> ")
 
 
+def a_run_whose_server_is_gone_counts_the_seconds(terminal):
+    terminal.type("pointsman serve --listen off 2>log & "
+                  "until grep -q ' serving ' log; do sleep 0.05; done; "
+                  "echo server=$!\n")
+    server = re.search(r"server=(\d+)$", terminal.expect(r"server=\d+$"))[1]
+    (terminal.top / "task").write_text("echo begun; exec sleep 1000")
+    terminal.type("TERM=xterm pointsman run --id job -- sh ./task\n")
+    terminal.expect("^begun")
+    os.kill(int(server), signal.SIGKILL)
+    terminal.expect("job goes on when a server runs")
+    terminal.expect(r"\rno server answers, 1 s\033\[K")
+    # Also while it reads the registry, which begins after some seconds.
+    terminal.expect(r"\rno server answers, [4-9] s\033\[K")
+    terminal.type(CTRL_C)
+    terminal.expect(r"\033\[Kpointsman: cancelling job")
+    terminal.type(CTRL_C)
+    terminal.expect(r"^(\^C)?pointsman: .*the job ends when one starts")
+    terminal.expect("^ready> ")
+    assert terminal.status() == 130
+
+
 TESTS = [ctrl_z_stops_the_task_and_fg_continues_it,
          bg_continues_the_task_without_the_terminal,
          ctrl_c_ends_the_task_with_the_status_of_an_interrupt,
@@ -242,7 +263,8 @@ TESTS = [ctrl_z_stops_the_task_and_fg_continues_it,
          quit_is_left_to_the_task,
          a_second_ctrl_c_kills_a_task_that_ignores_signals,
          progress_is_drawn_below_the_output,
-         progress_is_not_drawn_on_a_dumb_terminal]
+         progress_is_not_drawn_on_a_dumb_terminal,
+         a_run_whose_server_is_gone_counts_the_seconds]
 
 
 def main():

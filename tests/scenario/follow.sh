@@ -193,11 +193,19 @@ server_is_gone() {
     kill -KILL "$server"
     expect_exit "$server" 137
     within sh -c 'until grep -q "waiting for a server" notes; do :; done'
+    within sh -c 'until grep -q "goes on when" notes; do :; done'
+    says 'job goes on when a server runs (pointsman serve); Ctrl-C cancels it' \
+        notes
+    serve_begin
+    await '"reason":"recovered"'
+    kill -KILL "$server"
+    expect_exit "$server" 137
     kill -INT "$run"
     within sh -c 'until pointsman history job | grep -q "cancel asked"
         do :; done'
     kill -INT "$run"
     expect_exit "$run" 130
+    same 'times it was said' "$(grep -c 'goes on when' notes)" 1
     serve_begin
     ends 143 within pointsman wait job
     serve_end
