@@ -359,8 +359,8 @@ static void argv_fill(struct argv *argv, const struct git *git,
         "core.hooksPath=/dev/null",
         "protocol.allow=never",
         "core.filesRefLockTimeout=1000",
-        "user.name=Pointsman",
-        "user.email=pointsman@localhost",
+        "user.name=" GIT_NAME,
+        "user.email=" GIT_EMAIL,
         text_string(&argv->texts[1]),
     };
     for (size_t i = 0; i < COUNT(settings); i++) {

@@ -21,6 +21,10 @@
 #include "lib/text.h"
 #include "landing/child.h"
 
+/* Whom the reflogs name. */
+#define GIT_NAME "Pointsman"
+#define GIT_EMAIL "pointsman@localhost"
+
 enum { OID_BYTES = 65 }; /* SHA-1 or SHA-256 in hex, and NUL */
 
 /* An object that is stored, but has no file yet (landing/objects_apart.h). */

@@ -63,7 +63,7 @@ struct landing {
     char tip[OID_BYTES], tip_tree[OID_BYTES];
     struct merge merge; /* on top of the sets already merged */
     const char *head; /* commit of the last set that is not on the branch yet */
-    struct git_pipe mover; /* waits for ref_move, or pid 0 */
+    struct ref_mover mover; /* waits for ref_move */
 };
 
 static void searches_free(struct history_search **searches) {
@@ -339,9 +339,9 @@ static bool move_begin(struct landing *landing, struct err *err) {
     text_adds(&message, "pointsman: land");
     for (size_t i = 0; i < landing->set_count; i++)
         text_addf(&message, " %s", landing->sets[i].start->id);
-    return landing->mover.pid != 0 ||
-           ref_move_begin(landing->git, text_string(&message), &landing->mover,
-                          err);
+    return landing->mover.message != NULL ||
+           ref_move_begin(landing->git, landing->start->branch,
+                          text_string(&message), &landing->mover, err);
 }
 
 static enum step move(struct landing *landing, struct err *err) {
@@ -540,7 +540,7 @@ void land_run(const struct land_start *start, struct land_session *session,
     sets_open(&landing);
     enum step step = land_in(&landing, &err);
     assert(step == STEP_FINISHED || step == STEP_FAILED);
-    git_pipe_drop(&landing.mover);
+    ref_move_drop(&landing.mover);
     session_end(&landing,
                 step == STEP_FINISHED && (ret_status->verdict == LAND_DONE ||
                                           ret_status->verdict == LAND_MERGED));

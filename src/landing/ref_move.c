@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "landing/objects_apart.h"
+#include "landing/ref_plain.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/fd.h"
@@ -289,8 +290,7 @@ static bool unlock_stale(const struct git *git, const struct note *opened,
         if (!standing[i].ours)
             return err_set(err, ERR_UNAVAILABLE, "'%s' is locked: '%s' exists",
                            branch, lock->path);
-        printf("removing a lock left by a git process that died: %s\n",
-               lock->path);
+        printf("removing a lock left by a process that died: %s\n", lock->path);
         if (unlinkat(note.dir, lock->name, 0) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
     }
@@ -416,21 +416,53 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
     return true;
 }
 
-bool ref_move_begin(struct git *git, const char *message,
-                    struct git_pipe *ret_begun, struct err *err) {
-    return git_pipe_open(
-        git,
-        GIT_ARGS("update-ref", "--create-reflog", "-m", message, "--stdin"),
-        GIT_SHIELDED | GIT_DURABLE | GIT_BLIND, ret_begun, err);
+static bool mover_start(struct git *git, struct ref_mover *mover,
+                        struct err *err) {
+    return mover->pipe.pid != 0 ||
+           git_pipe_open(git,
+                         GIT_ARGS("update-ref", "--create-reflog", "-m",
+                                  mover->message, "--stdin"),
+                         GIT_SHIELDED | GIT_DURABLE | GIT_BLIND, &mover->pipe,
+                         err);
 }
 
-bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
+bool ref_move_begin(struct git *git, const char *branch, const char *message,
+                    struct ref_mover *ret_begun, struct err *err) {
+    *ret_begun = (struct ref_mover){.message = mem_string(message)};
+    return ref_plain_is(git, branch) || mover_start(git, ret_begun, err);
+}
+
+void ref_move_drop(struct ref_mover *begun) {
+    git_pipe_drop(&begun->pipe);
+    free(begun->message);
+    *begun = (struct ref_mover){0};
+}
+
+/* REF_LOST: nothing has changed, and git has to try. */
+static bool plain_transact(struct git *git, struct ref_plain *plain,
+                           const char *old, const char *to, const char *message,
+                           enum ref_moved *ret_moved, struct err *err) {
+    *ret_moved = REF_LOST;
+    if (!ref_plain_lock(plain, old))
+        return true;
+    if (!git_is_in_place(git, err))
+        return false;
+    if (git->stop != NULL && child_stop_requested(git->stop) != 0)
+        *ret_moved = REF_STOPPED;
+    else if (ref_plain_commit(plain, old, to, message))
+        *ret_moved = REF_MOVED;
+    return true;
+}
+
+bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
               bool sync_later, const char *branch, const char *old,
               const char *to, enum ref_moved *ret_moved, struct err *err) {
     CLEANUP(note_close) struct note note = {.dir = -1};
     CLEANUP(turn_give) struct turn turn = {.fd = -1};
-    CLEANUP(git_pipe_drop) struct git_pipe pipe = *begun;
-    *begun = (struct git_pipe){0};
+    CLEANUP(ref_move_drop) struct ref_mover mover = *begun;
+    CLEANUP(ref_plain_end) struct ref_plain plain = {0};
+    *begun = (struct ref_mover){0};
+    *ret_moved = REF_LOST;
     if (!git_is_in_place(git, err) ||
         !note_open(&note, git, notes, branch, err) ||
         !turn_take(&turn, &note, err))
@@ -441,18 +473,26 @@ bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
     /* Publishing syncs the note too if both are on one file system. */
     if (!note_write(&note, apart, err))
         return false;
+    bool is_plain =
+        mover.pipe.pid == 0 && ref_plain_open(git, branch, to, &plain);
     if (!objects_apart_publish(git, err)) {
         unlink(note.path);
         return false;
     }
-    bool ok = ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
+    bool ok = !is_plain || plain_transact(git, &plain, old, to, mover.message,
+                                          ret_moved, err);
+    ref_plain_end(&plain);
+    bool by_git = ok && *ret_moved == REF_LOST;
+    if (by_git)
+        ok = mover_start(git, &mover, err) &&
+             ref_transact(git, &mover.pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED && (apart || !sync_later))
         ok = sync_refs(git, err);
-    git_pipe_drop(&pipe);
+    git_pipe_drop(&mover.pipe);
     /* A git that exited has removed its locks, if it could. After one that was
      * killed only the note shows whose they are; a later attempt decides the
      * cases that are still open. */
-    if (pipe.end.how == CHILD_EXITED && locks_gone(&note))
+    if ((!by_git || mover.pipe.end.how == CHILD_EXITED) && locks_gone(&note))
         unlink(note.path);
     else
         unlock_stale(git, &note, branch, NULL);

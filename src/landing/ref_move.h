@@ -1,13 +1,13 @@
 /* Moving a branch by compare-and-swap, the point of no return of a landing.
  *
- * git creates lock files to move a ref (BRANCH.lock, and HEAD.lock if HEAD
- * refers to the branch). If only git is killed at that moment, it leaves them
- * behind, and the branch could never be moved again. So a note is written to
- * disk first: which locks, and the commit that was to be written into them. A
- * later landing removes only locks that provably belong to the dead git: the
- * same file as noted, or one that holds exactly that commit, or one that was
- * made before such a lock, or one that is still empty long after. Any other
- * lock is respected. */
+ * A move takes lock files (BRANCH.lock, and HEAD.lock if HEAD refers to the
+ * branch), whether git makes it or ref_plain.h. A process that is killed at
+ * that moment leaves them behind, and the branch could never be moved again. So
+ * a note is written to disk first: the commit that is to be written into them,
+ * and, of git, which they are. A later landing removes only locks that provably
+ * belong to the dead process: the same file as noted, or one that holds exactly
+ * that commit, or one that was made before such a lock, or one that is still
+ * empty long after. Any other lock is respected. */
 #ifndef POINTSMAN_LANDING_REF_MOVE_H
 #define POINTSMAN_LANDING_REF_MOVE_H
 
@@ -22,10 +22,19 @@ enum ref_moved {
     REF_STOPPED /* stopped on request, nothing was moved */
 };
 
-/* Starts the git that ref_move will use, so that it need not wait for it.
- * `message` is for the reflog. Dropping the pipe moves nothing. */
-bool ref_move_begin(struct git *git, const char *message,
-                    struct git_pipe *ret_begun, struct err *err);
+/* A move that was begun. Zero: none. */
+struct ref_mover {
+    char *message;
+    struct git_pipe pipe; /* git, if it has been started; or pid 0 */
+};
+
+/* Starts the git that ref_move will use, so that it need not wait for it; none
+ * if the branch can be moved without git (landing/ref_plain.h). `message` is
+ * for the reflog. After an error, ref_move_drop is needed too. */
+bool ref_move_begin(struct git *git, const char *branch, const char *message,
+                    struct ref_mover *ret_begun, struct err *err);
+/* Moves nothing. Zero is fine. */
+void ref_move_drop(struct ref_mover *begun);
 /* Publishes the objects apart, then moves `branch` from `old` ("" = it must not
  * exist) to commit `to`, durably. The branch gets a reflog, from which later
  * landings learn where it was at a given time. `notes`: the directory for the
@@ -33,7 +42,7 @@ bool ref_move_begin(struct git *git, const char *message,
  * the move, and a repository on it is not synced again after the move. Once
  * writing has begun, signals do not stop it. After an error the ref is
  * unchanged. `begun` is used up. */
-bool ref_move(struct git *git, struct git_pipe *begun, const char *notes,
+bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
               bool sync_later, const char *branch, const char *old,
               const char *to, enum ref_moved *ret_moved, struct err *err);
 

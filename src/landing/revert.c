@@ -127,8 +127,9 @@ static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     if (start->preview)
         return finish_done(reverting);
     text_addf(&message, "pointsman: roll back by %s", start->id);
-    struct git_pipe mover;
-    if (!ref_move_begin(&reverting->git, text_string(&message), &mover, err) ||
+    CLEANUP(ref_move_drop) struct ref_mover mover = {0};
+    if (!ref_move_begin(&reverting->git, start->branch, text_string(&message),
+                        &mover, err) ||
         !ref_move(&reverting->git, &mover, reverting->work.parent, false,
                   start->branch, reverting->tip, reverting->at, &moved, err))
         return false;

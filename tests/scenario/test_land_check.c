@@ -658,7 +658,7 @@ static void kill_with_locks(void) {
 static void lands_despite_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
-    assert_says(&outcome, "removing a lock left by a git process that died");
+    assert_says(&outcome, "removing a lock left by a process that died");
     /* The cat of the wrapper still waits for a writer. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);

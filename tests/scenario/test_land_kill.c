@@ -81,9 +81,7 @@ static void begin(void) {
     sh("rm -rf begin.git; cp -a target.git begin.git");
 }
 
-static void a_killed_landing_lands_once(void **state) {
-    (void)state;
-    begin();
+static void sweep_landing(void) {
     unsigned point = 1;
     for (; point < POINTS_MAX; point += test_sweep_stride(2)) {
         char inject[256];
@@ -103,6 +101,21 @@ static void a_killed_landing_lands_once(void **state) {
             break;
     }
     assert_in_range(point, 10, POINTS_MAX - 1);
+}
+
+static void a_killed_landing_lands_once(void **state) {
+    (void)state;
+    begin();
+    sweep_landing();
+}
+
+/* The branch has a reflog, so it is moved without git. */
+static void a_killed_landing_without_git_lands_once(void **state) {
+    (void)state;
+    begin();
+    sh("cd begin.git; mkdir -p logs/refs/heads\n"
+       ": >logs/refs/heads/main; : >logs/HEAD");
+    sweep_landing();
 }
 
 static void a_killed_landing_of_a_group_lands_all_once(void **state) {
@@ -184,6 +197,7 @@ static void a_killed_update_ref_is_repaired(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_landing_lands_once),
+        cmocka_unit_test(a_killed_landing_without_git_lands_once),
         cmocka_unit_test(a_killed_landing_of_a_group_lands_all_once),
         cmocka_unit_test(a_killed_fast_import_is_repaired),
         cmocka_unit_test(a_killed_update_ref_is_repaired),

@@ -1,5 +1,5 @@
 /* The state of a branch after a power failure: everything that a landing or a
- * rollback reported as done is readable. Two tests shut down a file system of
+ * rollback reported as done is readable. Three tests shut down a file system of
  * their own, which needs root and a loop device. The other test checks with a
  * trace that each object was synced before it got its name. */
 #include "support/landing.h"
@@ -98,6 +98,23 @@ static void a_landed_branch_survives_a_power_failure(void **state) {
     assert_string_equal(content("d/e/run"), "#!/bin/sh");
 }
 
+/* Only the first move of a branch is made by git. */
+static void a_branch_that_moved_without_git_survives_too(void **state) {
+    (void)state;
+    disk_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &deep});
+    assert_starts(&outcome, "done ");
+    const struct set later = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    outcome = land(&(struct attempt){.set = &later});
+    assert_starts(&outcome, "done ");
+    disk_shut_down();
+    assert_string_equal(outcome.text, tip());
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+    assert_string_equal(content("d/h"), "later");
+    assert_string_equal(sh("git -C target.git reflog main --format=%%gs"),
+                        "pointsman: land C2\npointsman: land C1");
+}
+
 static void a_rolled_back_branch_survives_a_power_failure(void **state) {
     (void)state;
     disk_begin();
@@ -119,7 +136,8 @@ static void a_rolled_back_branch_survives_a_power_failure(void **state) {
 
 /* ---- a trace ------------------------------------------------------------- */
 
-#define STRACE "strace -f -y -e trace=openat,syncfs,rename,renameat,renameat2"
+#define STRACE \
+    "strace -f -y -e trace=openat,syncfs,rename,renameat,renameat2,linkat"
 
 static void require_strace(void) {
     if (*sh("command -v strace || true") == '\0')
@@ -130,10 +148,17 @@ static void require_strace(void) {
 
 /* Asserts that after an object was written under its temporary name, the file
  * system was synced before the object got its name, and that this was before
- * the branch moved; and that another sync followed. */
-static void assert_synced_first(const char *trace, unsigned objects) {
+ * the branch moved; and that another sync followed. The same holds for the new
+ * value of a branch that is moved without git: `links` are its locks. */
+static void assert_synced_first(const char *trace, unsigned objects,
+                                unsigned links) {
     static const char program[] =
         "/syncfs\\(/ { synced = NR }\n"
+        "/ linkat\\(/ {"
+        "  split($0, part, \"\\\"\"); linked++; from = part[2];"
+        "  sub(/^objects\\//, \"\", from);"
+        "  if (!created[from] || created[from] > synced)"
+        "    print \"not synced: \" part[4] }\n"
         "/openat\\(.*tmp_obj_pointsman.*O_CREAT/ {"
         "  split($0, part, \"\\\"\"); created[part[2]] = NR }\n"
         "/ (rename|renameat|renameat2)\\(/ {"
@@ -145,43 +170,53 @@ static void assert_synced_first(const char *trace, unsigned objects) {
         "    print \"not synced: \" to }\n"
         "END { if (!moved) print \"the branch did not move\";"
         "  if (synced < moved) print \"the branch was not synced\";"
-        "  if (named != objects) print named + 0, \"objects\" }\n";
+        "  if (named != objects) print named + 0, \"objects\";"
+        "  if (linked + 0 != links) print linked + 0, \"links\" }\n";
     char path[512];
     snprintf(path, sizeof path, "%s/synced.awk", test_dir());
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(program, file);
     fclose(file);
-    assert_string_equal(
-        sh("awk -v objects=%u -f synced.awk '%s'", objects, trace), "");
+    assert_string_equal(sh("awk -v objects=%u -v links=%u -f synced.awk '%s'",
+                           objects, links, trace),
+                        "");
 }
 
-static void every_object_is_synced_before_the_branch_moves(void **state) {
-    (void)state;
-    require_strace();
-    landing_begin();
+/* Lands the set; its trace is assert_synced_first's. */
+static void land_traced(const struct set *set) {
     char trace[512];
     snprintf(trace, sizeof trace, "%s/trace", test_dir());
     const char *const wrap[] = {
         "env", "ASAN_OPTIONS=detect_leaks=0",      "sh",
         "-c",  "exec " STRACE " -o \"$0\" \"$@\"", trace,
         NULL};
-    struct outcome outcome =
-        land(&(struct attempt){.set = &deep, .wrap = wrap});
+    struct outcome outcome = land(&(struct attempt){.set = set, .wrap = wrap});
     assert_landed(&outcome);
-    assert_synced_first("trace", 2 + 3 + 1); /* files, trees, the commit */
+}
+
+/* The first move creates the reflog, so git makes it. The lock of the branch
+ * and that of HEAD are links. */
+static void every_object_is_synced_before_the_branch_moves(void **state) {
+    (void)state;
+    require_strace();
+    landing_begin();
+    land_traced(&deep);
+    assert_synced_first("trace", 2 + 3 + 1, 0); /* files, trees, the commit */
     const struct set later = {.id = "C2", .files = {{"d/h", "later\n"}}};
-    outcome = land(&(struct attempt){.set = &later});
-    assert_landed(&outcome);
+    land_traced(&later);
+    assert_synced_first("trace", 1 + 2 + 1, 2);
     assert_done(roll_back("env ASAN_OPTIONS=detect_leaks=0 " STRACE
                           " -o trace.revert"));
-    assert_synced_first("trace.revert", 2 + 1);
+    assert_synced_first("trace.revert", 2 + 1, 2);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
         cmocka_unit_test_teardown(a_landed_branch_survives_a_power_failure,
+                                  disk_end),
+        cmocka_unit_test_teardown(a_branch_that_moved_without_git_survives_too,
                                   disk_end),
         cmocka_unit_test_teardown(a_rolled_back_branch_survives_a_power_failure,
                                   disk_end),
