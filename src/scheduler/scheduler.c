@@ -556,6 +556,7 @@ static void plan_all(struct scheduler *scheduler) {
         scheduler_train_plan(scheduler);
         if (!scheduler->awaits_rollback) {
             scheduler_rollback_yield(scheduler);
+            scheduler_train_plan_next(scheduler);
             scheduler_plan_starts(scheduler);
         }
         if (store_batch_count(scheduler->batch) == 0 &&

@@ -43,6 +43,7 @@ struct attempt {
     size_t below_count;
     enum train_run_end run_end; /* decided, being recorded */
     enum train_landing_end landing_end;
+    bool is_told; /* the train knows that it has landed, before the registry */
     bool stopped;      /* its end was requested by the train */
     bool row_ended;    /* recovery: its row has an end already */
     uint64_t *landing; /* these sets and the job itself, in landing order */

@@ -398,21 +398,45 @@ static void plan_not_landed(struct scheduler *scheduler,
         scheduler_train_usable(scheduler, attempt->train, TARGET_STEP_LAND);
 }
 
-static void plan_landing_end(struct scheduler *scheduler,
-                             struct attempt *attempt, struct plan *plan) {
-    struct retry_verdict whole = scheduler_verdict(scheduler, attempt);
-    attempt->landing_end = end_of_landing(attempt, whole.to);
-    if (attempt->landing_end == TRAIN_LANDED)
-        plan_landed(scheduler, attempt, &whole, plan);
-    else
-        plan_not_landed(scheduler, attempt, &whole);
-}
-
 /* "TIP ..." */
 static struct span tip_of(struct span said, struct arena *arena) {
     struct span tip;
     (void)span_cut(&said, ' ', &tip);
     return arena_span(arena, tip);
+}
+
+static void train_landed(struct target_train *target, struct span tip) {
+    snprintf(target->tip, sizeof(target->tip), "%.*s", (int)tip.len, tip.p);
+    train_landing_ended(target->train, TRAIN_LANDED, tip);
+}
+
+/* Without checks the train may go on before the end of one set is recorded: the
+ * next landing then begins in the same transaction
+ * (scheduler_train_plan_next). */
+static bool may_tell(const struct scheduler *scheduler,
+                     const struct attempt *attempt) {
+    return attempt->landing_end == TRAIN_LANDED && !attempt->is_told &&
+           !attempt->recovery && attempt->companion_count == 0 &&
+           attempt->said.verdict == LAND_DONE &&
+           !target_train_checks(attempt->train) &&
+           scheduler->rollback_run.attempt == NULL;
+}
+
+static void plan_landing_end(struct scheduler *scheduler,
+                             struct attempt *attempt, struct plan *plan) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct retry_verdict whole = scheduler_verdict(scheduler, attempt);
+    attempt->landing_end = end_of_landing(attempt, whole.to);
+    if (attempt->landing_end != TRAIN_LANDED) {
+        plan_not_landed(scheduler, attempt, &whole);
+        return;
+    }
+    plan_landed(scheduler, attempt, &whole, plan);
+    struct span tip = tip_of(attempt->said.text, &arena);
+    if (!is_tree(tip) || !may_tell(scheduler, attempt))
+        return;
+    attempt->is_told = true;
+    train_landed(attempt->train, tip);
 }
 
 static void unit_landed(struct scheduler *scheduler, struct target_unit *unit) {
@@ -453,6 +477,20 @@ static void units_leave(struct scheduler *scheduler,
     }
 }
 
+/* The train may have begun another landing meanwhile. */
+static void told_landing_committed(struct scheduler *scheduler,
+                                   struct attempt *attempt) {
+    struct target_train *target = attempt->train;
+    uint64_t num = attempt->tracked->num;
+    struct target_unit *unit = target_unit_of_set(target, num);
+    scheduler_train_attempt_free(scheduler, attempt);
+    if (unit != NULL) {
+        unit->landing = false;
+        unit_landed(scheduler, unit);
+    }
+    scheduler_offer_group(scheduler, num);
+}
+
 static void landing_committed(struct scheduler *scheduler,
                               struct attempt *attempt) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -466,8 +504,10 @@ static void landing_committed(struct scheduler *scheduler,
     scheduler_train_attempt_free(scheduler, attempt);
     units_ended(scheduler, target, end == TRAIN_LANDED);
     if (end == TRAIN_LANDED && is_told) {
-        snprintf(target->tip, sizeof(target->tip), "%.*s", (int)tip.len, tip.p);
-    } else if (end == TRAIN_LANDED || end == TRAIN_LANDING_LOST) {
+        train_landed(target, tip);
+        return;
+    }
+    if (end == TRAIN_LANDED || end == TRAIN_LANDING_LOST) {
         /* The process did not say where the branch is, or with which tree. */
         tip = SPAN("unknown");
         target->tip[0] = '\0';
@@ -507,6 +547,8 @@ void scheduler_train_end_committed(struct scheduler *scheduler,
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
     if (attempt->checks)
         run_committed(scheduler, attempt);
+    else if (attempt->is_told)
+        told_landing_committed(scheduler, attempt);
     else
         landing_committed(scheduler, attempt);
 }

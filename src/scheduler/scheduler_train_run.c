@@ -449,7 +449,8 @@ static bool plan_landing_set(struct scheduler *scheduler,
     unsigned number = tracked->job.attempt + 1;
     if (!executing)
         scheduler_attempt_begin(scheduler, num, SPAN(REASON_START));
-    *ret_op = assign(scheduler, num, number, executing);
+    /* Only if it has begun: otherwise nothing of it is recorded. */
+    *ret_op = assign(scheduler, num, number, true);
     if (tracked == attempt->tracked) {
         attempt->number = number;
         return true;
@@ -482,14 +483,15 @@ static struct tracked_job *first_of(struct scheduler *scheduler,
 }
 
 static bool plan_landing(struct scheduler *scheduler,
-                         struct target_train *target) {
+                         struct target_train *target, bool alone) {
     size_t count = count_sets(target);
     struct tracked_job *first = count > 0 ? first_of(scheduler, target) : NULL;
     if (first == NULL) {
         land_refuse(target, TRAIN_LANDING_REFUSED);
         return false;
     }
-    store_batch_atomic(scheduler->batch);
+    if (alone)
+        store_batch_atomic(scheduler->batch);
     struct attempt *attempt = scheduler_attempt_new(scheduler, first, 0);
     unsigned op = 0;
     attempt->train = target;
@@ -532,10 +534,42 @@ static bool plan_landings(struct scheduler *scheduler) {
             continue;
         }
         if (units_are_quiet(scheduler, target) &&
-            plan_landing(scheduler, target))
+            plan_landing(scheduler, target, true))
             return true;
     }
     return false;
+}
+
+/* True if one set lands by itself: if it may not begin, that undoes nothing
+ * else. */
+static bool lands_one(const struct target_train *target) {
+    const struct target_unit *unit =
+        target->land_count == 1
+            ? target_unit_find(target, target->land_units[0].num)
+            : NULL;
+    return unit != NULL && unit->set_count == 1;
+}
+
+/* Whatever else the batch records may be what a more urgent set waits for. */
+static bool only_landed(const struct scheduler *scheduler) {
+    for (size_t i = 0; i < scheduler->plan_count; i++)
+        if (scheduler->plans[i].kind != PLAN_TRAIN_END ||
+            !scheduler->plans[i].attempt->is_told)
+            return false;
+    return true;
+}
+
+void scheduler_train_plan_next(struct scheduler *scheduler) {
+    if (!only_landed(scheduler))
+        return;
+    LIST_EACH (&scheduler->trains, link) {
+        struct target_train *target = LIST_OF(link, struct target_train, link);
+        if (target->land_wanted && target->landing != NULL &&
+            target->landing->is_told && target->closed == 0 &&
+            !target->stop_landing && lands_one(target) &&
+            units_are_quiet(scheduler, target))
+            plan_landing(scheduler, target, false);
+    }
 }
 
 /* The first run of a group. */

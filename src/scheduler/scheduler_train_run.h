@@ -49,6 +49,9 @@ void scheduler_train_spare(struct scheduler *scheduler);
 /* Plans a landing, or the first run of a group, in an empty batch. True: the
  * batch is all or nothing, and nothing else may be added. */
 bool scheduler_train_plan_alone(struct scheduler *scheduler);
+/* Plans the next landing of each train whose last one ends in this batch, if it
+ * is that of one set and nothing else happens in the batch. */
+void scheduler_train_plan_next(struct scheduler *scheduler);
 void scheduler_train_start_committed(struct scheduler *scheduler,
                                      const struct plan *plan, bool ok);
 

@@ -71,7 +71,7 @@ static void open_scheduler(struct world *world, bool recover) {
                   .lanes = world->lanes,
                   .interrupt = 1u << CLASS_EM,
                   .follow = world->follow,
-                  .land_max = WORLD_GROUPS,
+                  .land_max = world->seed % 14 == 0 ? 1 : WORLD_GROUPS,
                   .check_retries = world->seed % 5 == 0,
                   .remember =
                       world->sqlite ? TRAIN_REMEMBER_SET : TRAIN_REMEMBER_OFF}};
