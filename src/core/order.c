@@ -141,6 +141,7 @@ static struct order_node *node_new(struct order *order, struct order_item *item,
     node->holds = entry->holds;
     node->rb = entry->rb;
     node->was_recorded = true; /* even if the record is empty */
+    node->splice = entry->inherits;
     node->admitted = entry->admitted;
     node->since = entry->since;
     node->key = order_key_new(entry->key);
@@ -225,6 +226,8 @@ static void node_leave(struct order *order, struct order_node *node,
     uint64_t num = node->num;
 
     order_follow_leaves(order, node);
+    if (!forgotten)
+        order_record_pass_on(order, node);
     order_line_leave(order, node);
     for (size_t i = 0; i < node->edge_count; i++)
         order_edge_close(order, &node->edges[i]);

@@ -82,6 +82,8 @@ struct order_entry {
     const struct job_edge *edges; /* of all kinds; PRECURSOR edges are the
                                      record */
     size_t edge_count;
+    bool inherits; /* the registry's record does not have all of these
+                      PRECURSOR edges yet */
     const struct job_touch *touches;
     size_t touch_count;
     const struct span *aliases; /* further ids that belong to this entry */

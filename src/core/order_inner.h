@@ -290,6 +290,9 @@ void order_edges_settle_served(struct order *order, struct order_node *node);
  * does not name had left the queue before, came later, or is a member of its
  * group, which lands with it. */
 void order_edges_settle(struct order *order, struct order_node *node);
+/* A job leaves that was not placed yet: the jobs whose record from before a
+ * restart names it inherit its record (O6). */
+void order_record_pass_on(struct order *order, struct order_node *node);
 /* Drops the record from before a restart. */
 void order_record_close(struct order *order, struct order_node *node);
 /* Recomputes its rank at the end of the scan. */

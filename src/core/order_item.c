@@ -386,6 +386,46 @@ void order_edges_settle(struct order *order, struct order_node *node) {
     }
 }
 
+/* Adds the record of `from` to that of `node`. */
+static void record_add(struct order *order, struct order_node *node,
+                       const struct order_node *from) {
+    struct order_edge *old = node->edges;
+    size_t count = node->edge_count;
+
+    node->edges =
+        mem_alloc((count + from->edge_count + 1) * sizeof(*node->edges));
+    for (size_t i = 0; i < count; i++) {
+        node->edges[i] = old[i];
+        list_insert_before(&old[i].in_item, &node->edges[i].in_item);
+        list_remove(&old[i].in_item);
+    }
+    free(old);
+    for (size_t i = 0; i < from->edge_count; i++) {
+        if (from->edges[i].use != USE_RECORD)
+            continue;
+        from->edges[i].item->refs++;
+        order_edge_open(order, &node->edges[node->edge_count++], node,
+                        from->edges[i].item, USE_RECORD);
+    }
+    node->splice = true;
+}
+
+void order_record_pass_on(struct order *order, struct order_node *node) {
+    struct order_pointers heirs = {0};
+
+    for (size_t i = 0; node->seq == 0 && i <= node->alias_count; i++) {
+        LIST_EACH (&order_node_item(node, i)->edges, it) {
+            struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
+
+            if (edge->use == USE_RECORD && edge->node != node)
+                order_pointers_push(&heirs, edge->node);
+        }
+    }
+    for (size_t i = 0; i < heirs.count; i++)
+        record_add(order, heirs.p[i], node);
+    order_pointers_clear(&heirs);
+}
+
 /* The record is at the end of the edges. */
 void order_record_close(struct order *order, struct order_node *node) {
     while (node->edge_count > 0 &&

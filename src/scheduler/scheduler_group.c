@@ -12,6 +12,7 @@
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_record.h"
 #include "scheduler/scheduler_state.h"
 
 /* Holds the entry of a group in the order; not one of the holds of life.def. */
@@ -246,16 +247,18 @@ static bool read_member(struct scheduler *scheduler, struct whole *whole,
     struct job_edge *edges;
     struct job_touch *touches;
     size_t edge_count, touch_count;
+    bool inherits;
     struct arena *arena = &whole->arena;
     if (!store_job(scheduler->store, num, arena, &job, err) ||
-        !store_edges_from(scheduler->store, num, arena, &edges, &edge_count,
-                          err) ||
+        !scheduler_record_edges(scheduler->store, &job, arena, &edges,
+                                &edge_count, &inherits, err) ||
         !store_touches(scheduler->store, num, arena, &touches, &touch_count,
                        err))
         return false;
     add_job(whole, &job,
             rollback_scope_stands_as(&scheduler->scope, num, job.state));
     add_edges(whole, edges, edge_count, members);
+    whole->entry.inherits |= inherits;
     add_touches(whole, touches, touch_count);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "lib/map.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
+#include "scheduler/scheduler_record.h"
 #include "scheduler/scheduler_scope.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -124,12 +125,10 @@ static bool add_waited(struct store *store, const struct job *job,
     bool found;
     if (!store_lookup(store, edge->to, &ancestors->arena, &other, &found, err))
         return false;
-    bool has_left = found && job_state_is_final(other.state);
-    bool follows =
-        job->state != STATE_STAGED && !job_state_is_final(job->state);
     if (found && other.has_relations &&
-        (!has_left || (!follows && edge->kind == EDGE_PRECURSOR &&
-                       other.state_seq > job->record_seq)))
+        (!job_state_is_final(other.state) ||
+         (edge->kind == EDGE_PRECURSOR &&
+          scheduler_record_passes_on(&other, job->record_seq))))
         ancestors_add(ancestors, &other);
     return true;
 }

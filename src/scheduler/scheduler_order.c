@@ -5,6 +5,7 @@
 #include "lib/log.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_record.h"
 #include "scheduler/scheduler_state.h"
 
 /* A job with relations enters the order, with its edges and touches. */
@@ -14,9 +15,11 @@ void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
     struct job_edge *edges;
     struct job_touch *touches;
     size_t edge_count, touch_count;
-    struct store *store = scheduler->store;
-    if (!store_edges_from(store, job->num, &arena, &edges, &edge_count, &err) ||
-        !store_touches(store, job->num, &arena, &touches, &touch_count, &err)) {
+    bool inherits;
+    if (!scheduler_record_edges(scheduler->store, job, &arena, &edges,
+                                &edge_count, &inherits, &err) ||
+        !store_touches(scheduler->store, job->num, &arena, &touches,
+                       &touch_count, &err)) {
         scheduler_log_read_failure("the relations", job->num, &err);
         arena_clear(&arena);
         return;
@@ -41,6 +44,7 @@ void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
         .since = job->since,
         .edges = edges,
         .edge_count = edge_count,
+        .inherits = inherits,
         .touches = touches,
         .touch_count = touch_count,
     };

@@ -419,6 +419,23 @@ static void a_record_that_was_not_spliced_is_mended(void **state) {
     assert_string_equal(set_of("c")->record, "a");
 }
 
+static void
+a_set_that_leaves_before_it_is_placed_passes_its_record_on(void **state) {
+    (void)state;
+    new_order();
+    /* By key, the emergencies would come first. */
+    add_as(CLASS_EM, "e", "f =d", STATE_PENDING, "main");
+    add_as(CLASS_EM, "d", "f =b", STATE_PENDING, "main");
+    add_as(CLASS_BF, "b", "f =a", STATE_PENDING, "main");
+    add_as(CLASS_DC, "a", "f", STATE_EXECUTING, "main");
+    move("d", STATE_TERMINATED);
+    move("b", STATE_TERMINATED);
+    settle();
+    assert_string_equal(follows("a"), "");
+    assert_string_equal(follows("e"), "a");
+    assert_string_equal(set_of("e")->record, "a");
+}
+
 static void records_in_a_ring_keep_nobody_from_being_placed(void **state) {
     (void)state;
     new_order();
@@ -487,6 +504,7 @@ int main(void) {
         STORY(an_urgent_follower_lends_its_rank),
         STORY(pending_sets_stand_as_recorded_after_a_start),
         STORY(a_record_that_was_not_spliced_is_mended),
+        STORY(a_set_that_leaves_before_it_is_placed_passes_its_record_on),
         STORY(records_in_a_ring_keep_nobody_from_being_placed),
         STORY(a_pending_set_is_not_known_before_the_first_scan),
         STORY(a_pending_follower_says_what_it_waits_for),

@@ -1,5 +1,6 @@
-/* What starts first when a lane becomes free, and when a rollback waits: the
- * scheduler over a registry in memory, with a runner that only takes notes. */
+/* What starts first when a lane becomes free, when a rollback waits, and after
+ * a crash: the scheduler over a registry in memory, with a runner that only
+ * takes notes. */
 #include "support/test.h"
 
 #include "core/reason.h"
@@ -767,6 +768,58 @@ static void set_that_lands_meanwhile_is_a_conflict_without_files(void **state) {
     assert_int_equal(state_of("rb"), STATE_FAILED);
 }
 
+/* ---- a crash ------------------------------------------------------------- */
+
+static void move(const char *id, enum job_state from, enum job_state to,
+                 const char *reason) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_batch *batch = store_batch_new(store);
+    struct job job;
+    bool found;
+    assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_move(batch, &(struct store_move){.num = job.num,
+                                           .from = from,
+                                           .to = to,
+                                           .reason = span_of(reason)});
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
+    store_batch_free(batch);
+}
+
+/* The process dies between the end of a set and the record of what those behind
+ * it inherit: then their order is that of their keys no more than before. */
+static void
+set_behind_one_that_ended_keeps_its_place_after_a_crash(void **state) {
+    (void)state;
+    open_both(4);
+    SUBMIT({"running", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"first", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"gone", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"gone-too", CLASS_DC, "main", "a", NULL, 0});
+    settle();
+    SUBMIT({"urgent", CLASS_EM, "main", "a", NULL, 0});
+    settle();
+    scheduler_free(scheduler);
+    scheduler = NULL;
+    move("gone", STATE_STAGED, STATE_TERMINATED, REASON_OPERATOR);
+    move("gone-too", STATE_STAGED, STATE_TERMINATED, REASON_OPERATOR);
+    starts[0].id[0] = '\0';
+    open_both(4);
+    settle();
+    assert_trace("running running? ");
+    end_with("running", "landed 0123456789012345678901234567890123456789", 0);
+    settle();
+    assert_trace("running running? first ");
+    assert_int_equal(state_of("urgent"), STATE_STAGED);
+    end_well("first");
+    settle();
+    assert_trace("running running? first urgent ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -797,6 +850,7 @@ int main(void) {
         TEST(rollback_that_is_held_lets_others_start),
         TEST(rollback_takes_along_a_set_that_lands_meanwhile),
         TEST(set_that_lands_meanwhile_is_a_conflict_without_files),
+        TEST(set_behind_one_that_ended_keeps_its_place_after_a_crash),
     };
     return cmocka_run_group_tests_name("scheduler_first", tests, NULL, NULL);
 }
