@@ -140,6 +140,24 @@ static void follow_drop(struct train_unit *unit, uint64_t num) {
     unit->follow_count = kept;
 }
 
+/* It stays behind what the one that ended had followed (O6). */
+static void follows_inherit(struct train *train, struct train_unit *unit,
+                            const struct train_unit *gone) {
+    unit->follows =
+        mem_grow(unit->follows, unit->follow_count + gone->follow_count + 1,
+                 sizeof(*unit->follows));
+    for (size_t i = 0; i < gone->follow_count; i++) {
+        struct train_unit *other = train_unit_find(train, gone->follows[i].num);
+        bool dependency;
+
+        if (train_unit_follows(unit, other, &dependency))
+            continue;
+        unit->follows[unit->follow_count++] =
+            (struct train_follow){other->num, false};
+        follower_add(other, unit->num);
+    }
+}
+
 static void follower_meets(struct train *train, struct train_unit *follower,
                            const struct train_unit *gone, bool landed,
                            enum train_departure how) {
@@ -148,8 +166,12 @@ static void follower_meets(struct train *train, struct train_unit *follower,
     if (!train_unit_follows(follower, gone, &dependency))
         return;
     follow_drop(follower, gone->num);
-    if (landed || (how == TRAIN_LEFT_ENDED && !dependency))
+    if (landed)
         return;
+    if (how == TRAIN_LEFT_ENDED && !dependency) {
+        follows_inherit(train, follower, gone);
+        return;
+    }
     /* A failure is final; having to leave is not. */
     if (how == TRAIN_LEFT_ENDED)
         train_unit_doom(train, follower, DOOM_DEPENDENCY, gone->num);

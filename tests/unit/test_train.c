@@ -467,6 +467,21 @@ static void a_follower_leaves_with_a_held_set(void **state) {
     story_end();
 }
 
+static void
+a_follower_of_a_set_that_ended_stays_behind_what_that_followed(void **state) {
+    (void)state;
+    story_begin(3);
+    joins(1, CLASS_DC);
+    assert_true(joins_behind(2, CLASS_DC, 1, false));
+    assert_true(joins_behind(3, CLASS_DC, 2, false));
+    expect("run 1 t.1, run 2 t.1.2, run 3 t.1.2.3");
+    train_leave(story.train, 2, TRAIN_LEFT_ENDED);
+    expect("stop 2, stop 3, run 3 t.1.3");
+    train_leave(story.train, 1, TRAIN_LEFT_ALIVE);
+    expect("leave 3 left, stop 1, stop 3");
+    story_end();
+}
+
 static void a_rollback_takes_a_set_and_its_follower(void **state) {
     (void)state;
     story_begin(2);
@@ -608,6 +623,8 @@ int main(void) {
         cmocka_unit_test(a_dependency_that_fails_takes_its_follower_along),
         cmocka_unit_test(a_follower_that_only_shares_a_file_stays),
         cmocka_unit_test(a_follower_leaves_with_a_held_set),
+        cmocka_unit_test(
+            a_follower_of_a_set_that_ended_stays_behind_what_that_followed),
         cmocka_unit_test(a_rollback_takes_a_set_and_its_follower),
         cmocka_unit_test(a_temporary_end_lets_the_others_land),
         cmocka_unit_test(a_follower_does_not_overtake_a_set_that_has_to_leave),
