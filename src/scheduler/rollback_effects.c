@@ -113,6 +113,8 @@ static bool apply_one(struct builder *builder, struct rollback_effect *effect,
     if (!span_equal(effect->now, in ? by : SPAN("")))
         return true;
     effect->now = in ? SPAN("") : by;
+    if (!in)
+        effect->between = by;
     if (job_has(&effect->job, JOB_ROLLS_BACK) && depth < DEPTH_MAX &&
         !apply_members(builder, &effect->job, !in, depth + 1, err))
         return false;
@@ -148,18 +150,21 @@ static int compare_at(const void *a, const void *b) {
 }
 
 static void gather(struct rollback_effects *effects) {
-    size_t cursor = 0;
+    size_t cursor = 0, bytes = (map_count(&effects->by_num) + 1) *
+                               sizeof(struct rollback_effect *);
     void *value;
-    effects->changed =
-        arena_alloc(&effects->arena, (map_count(&effects->by_num) + 1) *
-                                         sizeof(struct rollback_effect *));
+    effects->changed = arena_alloc(&effects->arena, bytes);
+    effects->turned = arena_alloc(&effects->arena, bytes);
     while (map_next(&effects->by_num, &cursor, NULL, &value)) {
         struct rollback_effect *effect = value;
-        if (!span_equal(effect->was, effect->now))
-            effects->changed[effects->count++] = effect;
+        if (effect->at > 0)
+            effects->turned[effects->turned_count++] = effect;
     }
-    qsort(effects->changed, effects->count, sizeof(struct rollback_effect *),
-          compare_at);
+    qsort(effects->turned, effects->turned_count,
+          sizeof(struct rollback_effect *), compare_at);
+    for (size_t i = 0; i < effects->turned_count; i++)
+        if (!span_equal(effects->turned[i]->was, effects->turned[i]->now))
+            effects->changed[effects->count++] = effects->turned[i];
 }
 
 static bool look_at_all(struct builder *builder, const uint64_t *nums,
@@ -221,13 +226,25 @@ void rollback_effects_detail(struct span by, struct span because,
     text_addspan(out, because);
 }
 
+static void mark(const struct rollback_effect *effect, struct span was,
+                 struct span now, struct span rb_id,
+                 struct store_batch *batch) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    rollback_effects_detail(now, rb_id, &detail);
+    store_mark(batch, effect->job.num, was, now, rb_id, text_span(&detail));
+}
+
+/* A set that is in effect as before, but was not in between, has come into
+ * effect now, as on a branch. */
 void rollback_effects_mark(const struct rollback_effects *effects,
                            struct span rb_id, struct store_batch *batch) {
-    for (size_t i = 0; i < effects->count; i++) {
-        const struct rollback_effect *effect = effects->changed[i];
-        CLEANUP(text_clear) struct text detail = TEXT_INIT;
-        rollback_effects_detail(effect->now, rb_id, &detail);
-        store_mark(batch, effect->job.num, effect->was, effect->now, rb_id,
-                   text_span(&detail));
+    for (size_t i = 0; i < effects->turned_count; i++) {
+        const struct rollback_effect *effect = effects->turned[i];
+        if (!span_equal(effect->was, effect->now)) {
+            mark(effect, effect->was, effect->now, rb_id, batch);
+        } else if (effect->now.len == 0) {
+            mark(effect, SPAN(""), effect->between, rb_id, batch);
+            mark(effect, effect->between, SPAN(""), rb_id, batch);
+        }
     }
 }

@@ -20,8 +20,9 @@
 struct rollback_effect {
     struct job job;
     struct span was, now;
-    uint64_t at;    /* grows with the time of its last change */
-    uint64_t since; /* used to sort: the event that put it in effect */
+    struct span between; /* the last one that has rolled it back meanwhile */
+    uint64_t at;         /* grows with the time of its last change; 0: none */
+    uint64_t since;      /* used to sort: the event that put it in effect */
 };
 
 struct rollback_effects {
@@ -30,6 +31,9 @@ struct rollback_effects {
     /* Sets whose mark changes, in the order of the changes. */
     struct rollback_effect **changed;
     size_t count;
+    /* The same, and sets whose mark changes and changes back. */
+    struct rollback_effect **turned;
+    size_t turned_count;
     uint64_t clock;
 };
 
