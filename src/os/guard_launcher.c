@@ -284,7 +284,7 @@ static void *launcher_main(void *arg) {
     for (;;) {
         clear_nudge(life);
         struct guard_task *task = take_startable(life);
-        if (task == NULL && life->closing)
+        if (task == NULL && life->leaving)
             break;
         if (task == NULL) {
             life->idle++;

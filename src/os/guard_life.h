@@ -57,9 +57,10 @@ struct guard_life {
     unsigned slots_most;     /* allowed by the limit on descriptors */
     unsigned unfinished; /* tasks that are launching, handed over or watched */
     unsigned idle, lingering;
-    bool nudged; /* nudge_fd is readable */
-    bool woken;  /* wake_fd is readable */
-    bool closing;
+    bool nudged;  /* nudge_fd is readable */
+    bool woken;   /* wake_fd is readable */
+    bool closing; /* start nothing more, and end what runs */
+    bool leaving; /* main is done with tasks and cgroups: launchers end */
     bool expired; /* no lease: start nothing */
 };
 
@@ -76,7 +77,7 @@ struct guard_launcher {
 
 bool guard_launcher_start(struct guard_launcher *launcher,
                           struct guard_life *life, struct err *err);
-/* Waits for the thread; call it after life->closing, when no task is left. */
+/* Waits for the thread; call it after life->leaving. */
 void guard_launcher_join(struct guard_launcher *launcher);
 
 /* Locks, opens, forks, executes. False: the task does not run, `end` says why.

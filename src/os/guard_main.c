@@ -554,6 +554,7 @@ static void close_post(struct post *post) {
     guard_lease_close(&life->lease);
     process_end_orphans(LAST_WAIT_MS);
     pthread_mutex_lock(&life->lock);
+    life->leaving = true;
     pthread_cond_broadcast(&life->work);
     pthread_mutex_unlock(&life->lock);
     for (unsigned i = 0; i < post->launcher_count; i++)
