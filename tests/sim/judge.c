@@ -162,13 +162,17 @@ static void judge_goes_first(struct world *world, const struct process *process,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct ghost *ghost = process->sets[at];
     struct job job;
-    if (place_in(process, other) < at)
+    size_t place = place_in(process, other);
+    if (place < at)
         return;
     if (ghost->group[0] && strcmp(ghost->group, other->group) == 0)
         return;
     if (!read_ghost(world, other, &arena, &job))
         world_fail(world, "%s is gone", other->id);
-    if ((STATES_LIVE & STATE_BIT(job.state)) != 0 ||
+    /* It has left the train, and the queue as soon as its check is dead (M17).
+     */
+    bool cancelled = place == process->set_count && job.cancel_asked;
+    if (((STATES_LIVE & STATE_BIT(job.state)) != 0 && !cancelled) ||
         (has_to_land && !other->effect))
         world_fail(world, "%s lands before %s", ghost->id, other->id);
 }
