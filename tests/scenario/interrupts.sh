@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../support/scenario.sh"
 # shellcheck source=tests/support/points.sh
 . "$(dirname "$0")/../support/points.sh"
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 faulty=$(CDPATH='' cd "$(dirname "$2")" && pwd)/$(basename "$2")
 
 # interrupted POINT: $came is the exit status of `run`. `starts` gets a line for

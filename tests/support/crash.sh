@@ -7,7 +7,6 @@
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # shellcheck source=tests/support/points.sh
 . "$(dirname "$0")/../support/points.sh"
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 begin_trial() {
     rm -rf base project.git ./*.ran
