@@ -40,7 +40,9 @@ static bool cover_group(struct scheduler *scheduler,
         return false;
     for (size_t i = 0; i < count; i++) {
         struct job other;
-        if (edges[i].kind != EDGE_GROUP || edges[i].state != STATE_EXECUTING ||
+        if (edges[i].kind != EDGE_GROUP ||
+            (edges[i].state != STATE_EXECUTING &&
+             edges[i].state != STATE_DONE) ||
             rollback_scope_covers(scope, edges[i].num) != STATE_NONE)
             continue;
         if (!store_job(scheduler->store, edges[i].num, &arena, &other, err))
@@ -51,8 +53,10 @@ static bool cover_group(struct scheduler *scheduler,
     return true;
 }
 
-/* What lands together with a member becomes a member when it has landed. Until
- * then the plan does not name it, but nobody may build on it any more. */
+/* What lands together with a member becomes a member when both have landed.
+ * Until then the plan does not name it, but nobody may build on it any more.
+ * After a crash, one of them may be done before it is known that the other has
+ * landed too. */
 static bool cover_companions(struct scheduler *scheduler,
                              struct rollback_scope *scope,
                              const struct job *job, struct err *err) {

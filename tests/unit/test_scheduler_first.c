@@ -202,6 +202,7 @@ struct sample {
     const char *path;   /* NULL: none */
     const char *needs;  /* a dependency; NULL: none */
     unsigned holds;
+    const char *group; /* of two sets; NULL: none */
 };
 
 static void add(struct store_batch *batch, const struct sample *sample) {
@@ -228,13 +229,21 @@ static void add(struct store_batch *batch, const struct sample *sample) {
                       .holds = sample->holds,
                       .has_relations = sample->target != NULL,
                       .admitted = now};
-    struct job_edge edge = {.kind =
-                                rolls_back ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
-                            .to = span_of(sample->needs ? sample->needs : "")};
+    struct job_edge edges[2];
+    size_t edge_count = 0;
+    if (sample->needs)
+        edges[edge_count++] = (struct job_edge){
+            .kind = rolls_back ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
+            .to = span_of(sample->needs)};
+    if (sample->group) {
+        edges[edge_count++] =
+            (struct job_edge){.kind = EDGE_GROUP, .to = span_of(sample->group)};
+        job.group_size = 2;
+    }
     struct job_touch touch = {.path =
                                   span_of(sample->path ? sample->path : "")};
-    store_admit(batch, &job, &edge, sample->needs ? 1 : 0, &touch,
-                sample->path ? 1 : 0, NULL, 0);
+    store_admit(batch, &job, edges, edge_count, &touch, sample->path ? 1 : 0,
+                NULL, 0);
 }
 
 static void submit(const struct sample *samples, size_t count) {
@@ -778,17 +787,56 @@ static void move(const char *id, enum job_state from, enum job_state to,
     bool found;
     assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
     store_batch_actor(batch, now, SPAN("uid:7"));
+    bool starts_now = to == STATE_EXECUTING;
     store_move(batch, &(struct store_move){.num = job.num,
                                            .from = from,
                                            .to = to,
-                                           .reason = span_of(reason)});
+                                           .reason = span_of(reason),
+                                           .begin_attempt = starts_now});
+    if (starts_now)
+        store_assign(batch, &(struct store_attempt){.num = job.num,
+                                                    .attempt = 1,
+                                                    .status = TASK_RUNNING,
+                                                    .exit_code = -1});
     assert_true(store_write(batch, NULL));
     assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
     store_batch_free(batch);
 }
 
+/* Two sets have landed together, but only one of them was known to be done when
+ * the process died. The rollback of the other one takes both. */
+static void
+nobody_builds_on_what_landed_with_a_member_of_a_rollback(void **state) {
+    (void)state;
+    SUBMIT({"one", CLASS_DC, "main", "a", NULL, 0, "group"},
+           {"two", CLASS_DC, "main", "b", NULL, 0, "group"});
+    for (unsigned i = 0; i < 2; i++) {
+        const char *id = i == 0 ? "one" : "two";
+        move(id, STATE_QUEUED, STATE_STAGED, "staged");
+        move(id, STATE_STAGED, STATE_PENDING, "ready");
+        move(id, STATE_PENDING, STATE_EXECUTING, REASON_START);
+    }
+    move("one", STATE_EXECUTING, STATE_DONE, REASON_ALREADY_LANDED);
+    open_both(4);
+    settle();
+    SUBMIT({"rb", CLASS_RB, "main", NULL, "two", 0});
+    settle();
+    assert_int_equal(state_of("rb"), STATE_EXECUTING);
+    SUBMIT({"late", CLASS_DC, "main", "c", "one", 0});
+    settle();
+    assert_int_equal(state_of("late"), STATE_STAGED);
+    end_with("two", "landed 0123456789012345678901234567890123456789", 0);
+    settle();
+    assert_int_equal(state_of("late"), STATE_STAGED);
+    assert_trace("two? rb ");
+    assert_int_equal(starts[1].member_count, 2);
+    end_well("rb");
+    settle();
+    assert_int_equal(state_of("late"), STATE_FAILED);
+}
+
 /* The process dies between the end of a set and the record of what those behind
- * it inherit: then their order is that of their keys no more than before. */
+ * it inherit. */
 static void
 set_behind_one_that_ended_keeps_its_place_after_a_crash(void **state) {
     (void)state;
@@ -851,6 +899,7 @@ int main(void) {
         TEST(rollback_takes_along_a_set_that_lands_meanwhile),
         TEST(set_that_lands_meanwhile_is_a_conflict_without_files),
         TEST(set_behind_one_that_ended_keeps_its_place_after_a_crash),
+        TEST(nobody_builds_on_what_landed_with_a_member_of_a_rollback),
     };
     return cmocka_run_group_tests_name("scheduler_first", tests, NULL, NULL);
 }
