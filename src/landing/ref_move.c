@@ -489,10 +489,12 @@ bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
     if (ok && *ret_moved == REF_MOVED && (apart || !sync_later))
         ok = sync_refs(git, err);
     git_pipe_drop(&mover.pipe);
-    /* A git that exited has removed its locks, if it could. After one that was
-     * killed only the note shows whose they are; a later attempt decides the
-     * cases that are still open. */
-    if ((!by_git || mover.pipe.end.how == CHILD_EXITED) && locks_gone(&note))
+    /* A git that exited has removed its locks, if it could: it does not find
+     * them if the repository is moved away meanwhile, and neither do we. After
+     * one that was killed only the note shows whose they are; a later attempt
+     * decides the cases that are still open. */
+    if ((!by_git || mover.pipe.end.how == CHILD_EXITED) && locks_gone(&note) &&
+        git_is_in_place(git, NULL))
         unlink(note.path);
     else
         unlock_stale(git, &note, branch, NULL);

@@ -537,6 +537,37 @@ static void a_repository_that_moves_away_leaves_nothing_behind(void **state) {
     assert_string_equal(commits(), "2");
 }
 
+/* git has its lock, and does not find it any more when it gives up. */
+static void lose_lock(const char *before) {
+    const char *path = fake_git(
+        "update-ref",
+        sh("echo 'read -r word; echo start: ok; read -r word; read -r word\n"
+           "%s\n: >$base/target.git/refs/heads/main.lock\n"
+           "mv $base/target.git $base/aside; exit 128'",
+           before));
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_starts(&outcome, "unavailable the repository '");
+    sh("mv aside target.git");
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+}
+
+static void a_lock_that_moves_away_is_removed(void **state) {
+    (void)state;
+    landing_begin();
+    lose_lock("");
+    assert_string_equal(commits(), "2");
+}
+
+static void a_lock_that_moves_away_after_a_push_is_removed(void **state) {
+    (void)state;
+    landing_begin();
+    lose_lock(sh("echo \"echo $(git -C target.git commit-tree -p main -m more "
+                 "'main^{tree}') >\\$base/target.git/refs/heads/main\""));
+    assert_string_equal(commits(), "3");
+}
+
 /* It moves after the branch was read; the base of the set then seems to be
  * missing, as if the branch had been rewritten. */
 static void a_repository_that_moves_away_is_no_conflict(void **state) {
@@ -848,6 +879,8 @@ int main(void) {
         cmocka_unit_test(term_stops_the_landing_and_its_check),
         cmocka_unit_test(hup_to_the_landing_alone_stops_both),
         cmocka_unit_test(a_repository_that_moves_away_leaves_nothing_behind),
+        cmocka_unit_test(a_lock_that_moves_away_is_removed),
+        cmocka_unit_test(a_lock_that_moves_away_after_a_push_is_removed),
         cmocka_unit_test(a_repository_that_moves_away_is_no_conflict),
         cmocka_unit_test(a_branch_that_is_away_for_a_moment_has_a_reflog),
         cmocka_unit_test(without_the_commit_of_the_reflog_dates_decide),
