@@ -275,7 +275,10 @@ static bool merge_three(struct merge *merge, struct trees *trees,
         .base_tree = base_tree,
         .edits = mem_grow(NULL, set->count + 1, sizeof *merging.edits)};
     bool ok = true;
-    memcpy(merge->shared.base, base, OID_BYTES);
+    bool in_stack = base[0] == '\0';
+    memcpy(merge->shared.base, in_stack ? merge->root : base, OID_BYTES);
+    merge->shared.stack = merge->start->bases;
+    merge->shared.stack_count = in_stack ? merge->start->base_count : 0;
     for (size_t i = 0; ok && i < set->count; i++)
         ok = merge_one(&merging, &set->edits[i], err);
     conflicts_settle(&merging.conflicts, merge);

@@ -37,6 +37,8 @@ struct merge {
     struct merge_shared shared; /* of a clean merge */
     /* Trees that base sets make, by id (landing/set_base.h). */
     struct map rebuilt;
+    /* The ##base of the lowest set of the stack that was read; "": of none. */
+    char root[OID_BYTES];
     const struct history_known *known; /* of the branch; NULL: nothing */
     struct arena arena;
 };

@@ -4,6 +4,7 @@
 
 #include "landing/branch_log.h"
 #include "landing/history.h"
+#include "landing/land.h"
 
 enum { LINES_MOST = 100 }; /* of CS-Contains in one commit */
 
@@ -57,14 +58,26 @@ struct finding {
     struct map overlaps; /* ids */
     struct text lines;   /* CS-Contains */
     size_t line_count;
+    size_t stack_met; /* sets of the stack whose commits were met */
 };
+
+static bool is_below(const struct merge_shared *shared, struct span id) {
+    for (size_t i = 0; i < shared->stack_count; i++)
+        if (span_is(id, shared->stack[i].id))
+            return true;
+    return false;
+}
 
 static bool commit_note(void *ctx, const struct history_commit *commit) {
     struct finding *finding = ctx;
     struct arena *arena = &finding->shared->arena;
     struct span rest = commit->trailers, by;
-    if (strcmp(commit->oid, finding->shared->base) == 0)
+    const struct merge_shared *shared = finding->shared;
+    if (strcmp(commit->oid, shared->base) == 0)
         return false;
+    if (is_below(shared, commit->csid))
+        return ++finding->stack_met < shared->stack_count ||
+               shared->base[0] != '\0';
     if (commit->csid.len > 0 && !history_trailer(&rest, "RB-Id", &by))
         map_put(&finding->sets, arena_span(arena, span_of(commit->oid)),
                 arena_string(arena, commit->csid));

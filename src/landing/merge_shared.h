@@ -19,10 +19,18 @@
 #include "landing/git.h"
 #include "landing/path_merge.h"
 
+struct land_base_set;
+
 /* Zero it; clear it with merge_shared_clear. */
 struct merge_shared {
-    char base[OID_BYTES]; /* of the set; "": it is not on the branch */
-    struct map paths;     /* path -> whether all is contained */
+    /* Where the set branched off: its base or, in a stack, that of the lowest
+     * set below it; "": not known. */
+    char base[OID_BYTES];
+    /* The sets below it in the stack: what they did is part of its base. If the
+     * base is not known, their commits show where to look. */
+    const struct land_base_set *stack;
+    size_t stack_count;
+    struct map paths; /* path -> whether all is contained */
     struct arena arena;
     struct text trailers; /* the result, each with LF */
 };

@@ -129,8 +129,8 @@ static bool tree_exists(struct trees *trees, struct span tree, bool *ret_exists,
     return true;
 }
 
-static void tree_set(char ret_tree[OID_BYTES], struct span tree) {
-    snprintf(ret_tree, OID_BYTES, "%.*s", (int)tree.len, tree.p);
+static void name_set(char ret_name[OID_BYTES], struct span name) {
+    snprintf(ret_name, OID_BYTES, "%.*s", (int)name.len, name.p);
 }
 
 /* The base of a set in the stack; the sets below it are bases[below] and so on.
@@ -146,18 +146,20 @@ static bool base_of_set(struct merge *merge, struct trees *trees,
     const struct land_base_set *set = &merge->start->bases[at];
     struct found_commit base = {0};
     bool exists = false;
+    if (meta->base_set.len == 0)
+        name_set(merge->root, meta->base);
     if (set->landed && meta->base_tree.len > 0 &&
         !tree_exists(trees, meta->base_tree, &exists, err))
         return false;
     if (exists) {
-        tree_set(ret_tree, meta->base_tree);
+        name_set(ret_tree, meta->base_tree);
         return true;
     }
     if (meta->base.len > 0 &&
         !commit_find(merge, trees, meta->base, &base, err))
         return false;
     if (base.on_branch || (set->landed && base.exists)) {
-        tree_set(ret_tree, span_of(base.tree));
+        name_set(ret_tree, span_of(base.tree));
         return true;
     }
     if (meta->base_set.len > 0)
@@ -213,7 +215,7 @@ static bool base_make(struct merge *merge, struct trees *trees, size_t at,
     const char *known = map_get(&merge->rebuilt, span_of(set->id));
     struct set_blobs blobs;
     if (known != NULL) {
-        tree_set(ret_tree, span_of(known));
+        name_set(ret_tree, span_of(known));
         return true;
     }
     printf("rebuilding the tree of base set %s\n", set->id);

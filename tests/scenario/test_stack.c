@@ -33,8 +33,7 @@ static void pack_one(size_t at, const char *range, const char *id,
 }
 
 /* A branch of three commits, each packed as a set on top of the one before. */
-static void begin(void) {
-    landing_begin();
+static void make_stack(void) {
     sh("rm -rf packs; mkdir packs; cd clone; git checkout -q -b fix\n"
        "sed -i s/2/two/ f; echo 1 >new; git add -A\n"
        "git commit -q --author='Zoe <zoe@e>' --date='2021-05-06T07:08:09 -0930'"
@@ -46,6 +45,11 @@ static void begin(void) {
     pack_one(0, "main..fix~2", "S1", NULL);
     pack_one(1, "fix~2..fix~1", "S2", "S1");
     pack_one(2, "fix~1..fix", "S3", "S2");
+}
+
+static void begin(void) {
+    landing_begin();
+    make_stack();
 }
 
 /* Lands packed[at]; `landed` are the sets below it that have landed. */
@@ -95,6 +99,39 @@ static void a_set_lands_on_a_set_that_was_merged(void **state) {
     assert_string_equal(content("new"), "1\n2");
     assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
                         "f\nnew\nother");
+}
+
+static void land_alone(const char *id, const char *text) {
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    text_addf(&sections, "##base\n%s\n",
+              sh("git -C target.git rev-parse main"));
+    const struct set set = {
+        .id = id, .sections = text_string(&sections), .files = {{"f", text}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+}
+
+static const char *shared(void) {
+    return sh("git -C target.git log -1 --format="
+              "'%%(trailers:key=CS-Contains,valueonly)' main | grep . || :");
+}
+
+/* What the sets below it did is part of its base, as is what landed before. */
+static void a_set_shares_what_others_did_since_the_stack_began(void **state) {
+    (void)state;
+    landing_begin();
+    land_alone("C0", "1\n2\n3\n4\n5\n6\nseven\n");
+    sh("cd clone; git checkout -q main; git pull -q");
+    make_stack();
+    land_alone("C1", "1\nTWO\n3\n4\n5\n6\nseven\n");
+    land_alone("C2", "1\n2\n3\n4\n5\n6\nseven\n");
+    struct outcome outcome = land_packed(0, true);
+    assert_landed(&outcome);
+    land_alone("C3", "1\nTWO\n3\n4\n5\n6\nseven\n");
+    outcome = land_packed(1, true);
+    assert_landed(&outcome);
+    assert_string_equal(shared(), "C3 f\nC2 f\nC1 f");
+    assert_string_equal(content("f"), "1\nTWO\n3\n4\n5\n6\nseven");
 }
 
 static void the_base_is_rebuilt_after_a_gc(void **state) {
@@ -250,6 +287,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_lands_as_the_same_commits),
         cmocka_unit_test(a_set_lands_on_a_set_that_was_merged),
+        cmocka_unit_test(a_set_shares_what_others_did_since_the_stack_began),
         cmocka_unit_test(the_base_is_rebuilt_after_a_gc),
         cmocka_unit_test(a_set_that_did_not_land_can_be_a_base),
         cmocka_unit_test(a_base_set_is_found_in_the_archive),
