@@ -913,8 +913,12 @@ exit $v
                         for each in sorted(set(states)))
 
 
+class Stopped(BaseException):
+    """TERM ends the run, and says nothing about the history."""
+
+
 def stop_signal(*_):
-    raise Broken("stopped by a signal")
+    raise Stopped
 
 
 def main():
@@ -931,6 +935,12 @@ def main():
         try:
             history = History(seed, HOME)
             history.play()
+        except Stopped:
+            print(f"Bail out! stopped by a signal in history {seed}")
+            if history is not None:
+                history.kill_all()
+            failed += 1
+            break
         except Exception as error:
             why = str(error) if isinstance(error, Broken) else \
                 traceback.format_exc()
