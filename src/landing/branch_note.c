@@ -104,6 +104,15 @@ static bool is_same(const struct note *note, const char *git,
                    git, note->commit, branch, text_string(&note->path));
 }
 
+/* git removes or renames the reflog together with its branch. */
+static bool has_reflog(const char *git, const char *branch) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct stat st;
+    text_addf(&path, "%s/logs/refs/heads/%s", git, branch);
+    return stat(text_string(&path), &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size > 0;
+}
+
 bool branch_note_meet(const char *dir, const char *git, const char *branch,
                       const char *tip, struct git_pipe *objects,
                       struct err *err) {
@@ -113,7 +122,7 @@ bool branch_note_meet(const char *dir, const char *git, const char *branch,
     if (!note_read(dir, git, branch, &note, err))
         return false;
     if (tip[0] == '\0')
-        return !note.exists ||
+        return !(note.exists || has_reflog(git, branch)) ||
                err_set(err, ERR_UNAVAILABLE,
                        "branch '%s' is missing in the repository '%s' and "
                        "existed before; restore it, it is not created again",

@@ -361,6 +361,20 @@ static void a_branch_that_was_only_read_is_not_created_again(void **state) {
     assert_not_created(at);
 }
 
+/* No landing has looked at it yet, but its history is not over. */
+static void
+a_branch_whose_ref_alone_is_lost_is_not_created_again(void **state) {
+    (void)state;
+    landing_begin();
+    const char *at = tip();
+    sh("cd target.git; git update-ref -m one --create-reflog refs/heads/main "
+       "$(git commit-tree -p main -m one 'main^{tree}')\n"
+       "git update-ref -m back refs/heads/main %s\n"
+       "rm -f refs/heads/main packed-refs",
+       at);
+    assert_not_created(at);
+}
+
 static void a_branch_that_a_set_created_is_not_created_again(void **state) {
     (void)state;
     landing_begin_empty("");
@@ -521,6 +535,7 @@ int main(void) {
         cmocka_unit_test(a_base_below_a_missing_commit_is_unavailable),
         cmocka_unit_test(a_branch_with_a_landed_set_is_not_created_again),
         cmocka_unit_test(a_branch_that_was_only_read_is_not_created_again),
+        cmocka_unit_test(a_branch_whose_ref_alone_is_lost_is_not_created_again),
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
         cmocka_unit_test(a_branch_that_vanishes_is_not_created_again),
         cmocka_unit_test(other_branches_and_repositories_are_created),
