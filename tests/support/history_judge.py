@@ -423,14 +423,15 @@ class BranchJudge:
 
     def end_dep_cycle(self, job, _):
         """It depends on itself through sets outside of its group, also through
-        other groups and through sets that supersede others."""
+        other groups and through sets that supersede others. A set alone may
+        depend on one that it replaces itself, by way of a third one."""
         own, found = self.group_of(job["id"]), [job["id"]]
         for name in found:
             mates = self.group_of(name)
             for below in [below for mate in mates if mate in self.sets
                           for below in self.sets[mate].depends]:
                 for each in self.history.successors(below):
-                    if each in own and each not in mates:
+                    if each in own and (each not in mates or len(own) == 1):
                         return True
                     if each not in found and each not in mates:
                         found.append(each)
