@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -120,6 +121,10 @@ static struct result run_guard(struct bench *bench, const char *cgroup_root,
     guard_close(bench->guard, on_closed, bench);
     while (!bench->closed)
         uv_run(&bench->loop, UV_RUN_ONCE);
+    /* It is reaped there only if it has ended by then, not just closed its
+     * socket. */
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
     return (struct result){(double)bench->count / seconds,
                            (cpu_us() - before_us) / (double)bench->count};
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,21 +94,6 @@ void served_start(struct served *served, const char *pointsman) {
     bench_die("the server does not answer; see %s", log);
 }
 
-double served_stop(struct served *served) {
-    struct rusage use;
-    int status;
-    kill(served->pid, SIGTERM);
-    kill(served->pid, SIGTERM);
-    while (wait4(served->pid, &status, 0, &use) < 0)
-        if (errno != EINTR)
-            bench_die("cannot wait for the server");
-    served->pid = alive = 0;
-    close(served->ctrl);
-    served->ctrl = -1;
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e6 +
-           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
 static pid_t guard_of(pid_t pid) {
     char path[64];
     int child = 0;
@@ -118,6 +104,33 @@ static pid_t guard_of(pid_t pid) {
         bench_die("the server has no guard");
     fclose(f);
     return child;
+}
+
+/* Waits until the process has ended. Returns the CPU time of it and of what it
+ * waited for; 0: somebody else has reaped it. */
+static double reap_us(pid_t pid) {
+    struct rusage use;
+    pid_t ended;
+    do
+        ended = wait4(pid, NULL, 0, &use);
+    while (ended < 0 && errno == EINTR);
+    if (ended < 0)
+        return 0;
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e6 +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+/* The server may end before its guard has: then the guard is adopted here, and
+ * its CPU time is not part of the server's. */
+double served_stop(struct served *served) {
+    pid_t guard = guard_of(served->pid);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    kill(served->pid, SIGTERM);
+    double cpu_us = reap_us(served->pid);
+    served->pid = alive = 0;
+    close(served->ctrl);
+    served->ctrl = -1;
+    return cpu_us + reap_us(guard);
 }
 
 double served_cpu_us(const struct served *served) {
