@@ -367,7 +367,7 @@ static mask preferred_before(unsigned u) {
 
     for (unsigned i = 0; i < row_count; i++)
         if (ours & bit(i))
-            all |= rows[i].record & ~ours;
+            all |= (rows[i].record | rows[i].inherited) & ~ours;
     return units_of(all);
 }
 

@@ -32,6 +32,8 @@ struct row {
     /* Used by the model, and kept in the first member of a unit. */
     bool placed, failing, uses_record, moved;
     unsigned place, old_place;
+    mask inherited; /* by its record, from sets that left before they had a
+                       place */
 };
 
 extern const char *const model_paths[PATHS];

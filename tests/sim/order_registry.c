@@ -307,6 +307,17 @@ void registry_admit(unsigned i, bool at_start) {
     }
 }
 
+/* The last member of a unit has left, which had no place yet since a start. */
+static void pass_on(unsigned i) {
+    const struct row *unit = &rows[rows[i].unit];
+
+    if (unit->placed || !unit->uses_record)
+        return;
+    for (unsigned k = 0; k < row_count; k++)
+        if ((rows[k].record | rows[k].inherited) & bit(i))
+            rows[k].inherited |= rows[i].record | rows[i].inherited;
+}
+
 void registry_step(unsigned i, enum job_state to) {
     rows[i].state = to;
     rows[i].failing = false;
@@ -314,6 +325,7 @@ void registry_step(unsigned i, enum job_state to) {
     if (job_state_is_final(to)) {
         rows[i].ended_seq = registry.seq;
         if (members(rows[i].unit) == 0) {
+            pass_on(i);
             line_remove(rows[i].unit);
             rows[rows[i].unit].placed = false;
         }
@@ -359,6 +371,7 @@ void registry_restart(void) {
         rows[i].placed = rows[i].failing = rows[i].moved = false;
         rows[i].old_place = 0;
         rows[i].uses_record = true;
+        rows[i].inherited = 0;
         rows[i].unit = i;  /* open members are joined again below */
         if (rows[i].plain) /* the job whose rank it inherited may be gone */
             memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));
