@@ -432,6 +432,7 @@ followers() {
     pointsman train --json main |
         jq -es 'any(.id == "b" and .on_top_of == ["a"])'
     open_gate b c
+    await '"id":"b".*"reason":"passed"'
     await '"id":"c".*"reason":"passed"'
     same branch "$(git -C project.git rev-list --count main)" 1
     open_gate a
