@@ -113,7 +113,8 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
     }
     struct retry_verdict verdict =
         retry_after(&as, counts, limits, now, random);
-    if (said->verdict == LAND_TEMPORARY && said->rest.len > 0)
+    if ((said->verdict == LAND_TEMPORARY || said->verdict == LAND_CHANGED) &&
+        said->rest.len > 0)
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
                  (int)said->rest.len, said->rest.p);
     return verdict;

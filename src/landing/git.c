@@ -294,10 +294,39 @@ static bool is_unavailable(const char *said) {
     return says_any(said, signs, COUNT(signs));
 }
 
+/* The messages without what is in quotes: names of files are, and a set may
+ * call a file anything. A quote within a word is an apostrophe. */
+static void unquoted(struct span said, struct text *out) {
+    struct span line;
+    while (span_cut(&said, '\n', &line)) {
+        const char *last = memrchr(line.p, '\'', line.len);
+        const char *open = memmem(line.p, line.len, " '", 2);
+        if (open != NULL && last > open + 1) {
+            text_add(out, line.p, (size_t)(open - line.p));
+            line = span_make(last + 1, line.len - (size_t)(last + 1 - line.p));
+        }
+        text_addspan(out, line);
+        text_addc(out, '\n');
+    }
+}
+
+static enum err_kind kind_of(struct span said, struct child_end end) {
+    CLEANUP(text_clear) struct text words = TEXT_INIT;
+    unquoted(said, &words);
+    if (is_unavailable(text_string(&words)))
+        return ERR_UNAVAILABLE;
+    if (is_temporary(text_string(&words)) || end.code == 141)
+        return ERR_TEMPORARY;
+    return ERR_CANNOT;
+}
+
 /* Turns git's failure into an error. All its messages go to the attempt's
- * output. */
-static bool git_explain(struct git *git, const char *verb, struct child_end end,
+ * output. Those of a checkout name files without quotes, so their words say
+ * nothing about the kind. */
+static bool git_explain(const struct git_pipe *pipe, struct child_end end,
                         struct err *err) {
+    struct git *git = pipe->git;
+    const char *verb = pipe->verb;
     CLEANUP(text_clear) struct text said = TEXT_INIT;
     git_stderr_take(git, &said);
     if (said.len > 0 && git->stop != NULL)
@@ -312,11 +341,8 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
     struct span line = stderr_line(text_span(&said));
     if (line.len == 0)
         line = SPAN("it gave no reason");
-    enum err_kind kind = ERR_CANNOT;
-    if (is_unavailable(text_string(&said)))
-        kind = ERR_UNAVAILABLE;
-    else if (is_temporary(text_string(&said)) || end.code == 141)
-        kind = ERR_TEMPORARY;
+    enum err_kind kind =
+        pipe->is_checkout ? ERR_CANNOT : kind_of(text_span(&said), end);
     return err_set(err, kind, "git %s exited with %d: %.*s", verb, end.code,
                    (int)(line.len > 300 ? 300 : line.len), line.p);
 }
@@ -423,7 +449,8 @@ static void pipe_shut(int fds[2]) {
 bool git_pipe_open(struct git *git, const char *const *args,
                    enum git_manner manner, struct git_pipe *ret_pipe,
                    struct err *err) {
-    *ret_pipe = (struct git_pipe){.git = git, .verb = args[0]};
+    *ret_pipe = (struct git_pipe){
+        .git = git, .verb = args[0], .is_checkout = (manner & GIT_TREE) != 0};
     if (!(manner & GIT_BLIND) && !objects_apart_flush(git, err))
         return false;
     int to[2] = {-1, -1}, from[2] = {-1, -1};
@@ -483,7 +510,7 @@ bool git_pipe_close(struct git_pipe *pipe, struct err *err) {
     struct child_end end = pipe_wait(pipe);
     if (end.how == CHILD_EXITED && end.code == 0 && sent)
         return true;
-    return git_explain(pipe->git, pipe->verb, end, err);
+    return git_explain(pipe, end, err);
 }
 
 bool git_pipe_runs(const struct git_pipe *pipe) {
@@ -536,7 +563,7 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
             fprintf(stderr, "%s", text_string(&said));
         return true;
     }
-    return git_explain(git, args[0], end, err);
+    return git_explain(&pipe, end, err);
 }
 
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,

@@ -6,7 +6,8 @@
  * Errors: ERR_CONFIG if it can never work (no git), ERR_UNAVAILABLE if the
  * repository is missing, damaged, locked or not writable, or its disk is full
  * or fails, ERR_TEMPORARY if it may work later (no memory, killed by a signal),
- * ERR_INTERRUPTED on a request to stop. The sentence includes git's own last
+ * ERR_INTERRUPTED on a request to stop, ERR_CANNOT for the rest and for every
+ * failure of a checkout (GIT_TREE). The sentence includes git's own last
  * line. */
 #ifndef POINTSMAN_LANDING_GIT_H
 #define POINTSMAN_LANDING_GIT_H
@@ -103,6 +104,7 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
 struct git_pipe {
     struct git *git;
     const char *verb;
+    bool is_checkout;     /* GIT_TREE */
     FILE *in, *out;       /* to and from it */
     pid_t pid;            /* 0 = not open */
     struct child_end end; /* once it has ended */

@@ -221,7 +221,7 @@ static bool check(struct candidate *candidate, struct err *err) {
     bool pass = false;
     if (!target_checks_run(start, &candidate->git, start->check,
                            candidate->stop, &pass, candidate->status, err))
-        return changed(candidate, err);
+        return false;
     if (pass)
         land_status_set(candidate->status, LAND_PASSED, "", SPAN(""));
     return true;

@@ -341,6 +341,17 @@ static bool tree_check_out(const struct land_start *start, struct git *git,
                    NULL, err);
 }
 
+/* The tree could not be checked out. True: that is a verdict. Its objects may
+ * have been deleted, since candidates are not kept; or one of its sets has a
+ * file that cannot exist here. Only the train can tell these apart. */
+static bool unwritten_verdict(struct land_status *ret_status,
+                              const struct err *err) {
+    if (err->kind != ERR_CANNOT && err->kind != ERR_UNAVAILABLE)
+        return false;
+    land_status_set(ret_status, LAND_CHANGED, "", span_of(err->text));
+    return true;
+}
+
 /* ": needs update" follows each path that is not as the tree says. */
 static void changed_say(struct span out, const char *label) {
     struct span line, first = {0};
@@ -399,8 +410,9 @@ bool target_checks_run(const struct land_start *start, struct git *git,
     static const char *const names[] = {"tree", "tmp", NULL};
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct account *account;
-    if (!tree_check_out(start, git, tree, &dir, err))
-        return false;
+    *ret_pass = tree_check_out(start, git, tree, &dir, err);
+    if (!*ret_pass)
+        return unwritten_verdict(ret_status, err);
     *ret_pass = give_to_user(start, names, &arena, &account, err);
     if (!*ret_pass)
         return is_forbidden(err, ret_status);
@@ -422,8 +434,9 @@ bool target_checks_run(const struct land_start *start, struct git *git,
         if (!*ret_pass || i + 1 == start->check_count)
             break;
         bool restored;
-        if (!tree_restore(start, git, tree, &run, i, &restored, err))
-            return false;
+        *ret_pass = tree_restore(start, git, tree, &run, i, &restored, err);
+        if (!*ret_pass)
+            return unwritten_verdict(ret_status, err);
         *ret_pass =
             !restored || give_to_user(start, names, &arena, &account, err);
         if (!*ret_pass)

@@ -790,10 +790,8 @@ bool scheduler_train_why(struct scheduler *scheduler, const struct job *job,
     while (span_cut(&rest, '\n', &line))
         why_add_text(why, "train", line);
     const struct target_unit *unit = target_unit_of_set(target, job->num);
-    if (unit != NULL && unit->alone)
-        why_add_text(why, "train",
-                     SPAN("may not be checked together with sets of other "
-                          "accounts; waits until those ahead have landed"));
+    if (unit != NULL && unit->alone != NULL)
+        why_add_text(why, "train", span_of(unit->alone));
     scheduler_environment_why(target, why);
     return true;
 }

@@ -176,6 +176,14 @@ static bool is_forbidden(const struct attempt *attempt) {
             attempt->said.verdict == LAND_FORBIDDEN);
 }
 
+/* The candidate could not be checked out, not even after it was built again. */
+static bool is_unwritten(const struct attempt *attempt) {
+    const struct target_unit *unit =
+        target_unit_find(attempt->train, attempt->unit);
+    return attempt->end.result == 0 && attempt->said.verdict == LAND_CHANGED &&
+           unit != NULL && unit->is_rebuilt;
+}
+
 static enum train_run_end end_of_run(const struct attempt *attempt) {
     bool ran = attempt->end.result == 0;
     if (ran && attempt->said.verdict == LAND_PASSED)
@@ -188,9 +196,13 @@ static enum train_run_end end_of_run(const struct attempt *attempt) {
         attempt->end.result == 104 || attempt->end.result == 99 ||
         attempt->end.result == RUN_RECOVERED || is_forbidden(attempt))
         return TRAIN_RUN_STOPPED;
-    if (ran && (attempt->said.verdict == LAND_UNAVAILABLE ||
-                attempt->said.verdict == LAND_CHANGED))
+    if (ran && attempt->said.verdict == LAND_UNAVAILABLE)
         return TRAIN_RUN_STOPPED;
+    /* The sets ahead may be the cause: it is counted only without them. */
+    if (ran && attempt->said.verdict == LAND_CHANGED)
+        return is_unwritten(attempt) && attempt->below_count == 0
+                   ? TRAIN_RUN_TEMPORARY
+                   : TRAIN_RUN_STOPPED;
     return TRAIN_RUN_TEMPORARY;
 }
 
@@ -252,6 +264,17 @@ static void unit_leaves(struct scheduler *scheduler,
     scheduler->idle = false;
 }
 
+/* Why its checks may not run together with the code of others ahead of it. */
+static const char *why_alone(const struct attempt *attempt) {
+    if (attempt->end.result == RUN_FORBIDDEN)
+        return "may not be checked together with sets of other accounts; waits "
+               "until those ahead have landed";
+    if (is_unwritten(attempt))
+        return "its tree could not be checked out together with the sets "
+               "ahead; waits until these have landed or left";
+    return NULL;
+}
+
 static void run_committed(struct scheduler *scheduler,
                           struct attempt *attempt) {
     struct target_train *target = attempt->train;
@@ -260,11 +283,10 @@ static void run_committed(struct scheduler *scheduler,
     struct span reason = arena_span(&arena, attempt->said.reason);
     struct span detail = arena_span(&arena, attempt->said.text);
     enum train_run_end end = attempt->run_end;
-    bool changed = attempt->said.verdict == LAND_CHANGED;
+    bool changed =
+        attempt->said.verdict == LAND_CHANGED && attempt->end.result == 0;
     uint64_t num = attempt->unit;
-    /* Its checks may not run together with the code of others ahead of it. */
-    bool alone =
-        attempt->end.result == RUN_FORBIDDEN && attempt->below_count > 0;
+    const char *alone = attempt->below_count > 0 ? why_alone(attempt) : NULL;
     struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
     bool leaves = is_forbidden(attempt) ||
                   (end == TRAIN_RUN_TEMPORARY && verdict.action == RETRY_MOVE);
@@ -277,10 +299,12 @@ static void run_committed(struct scheduler *scheduler,
                     num != 0 && leaves ? TRAIN_RUN_STOPPED : end, reason,
                     detail, scheduler->now);
     struct target_unit *unit = num != 0 ? target_unit_find(target, num) : NULL;
-    if (unit != NULL && alone)
-        unit->alone = true;
+    if (unit != NULL && alone != NULL)
+        unit->alone = alone;
     else if (unit != NULL && leaves)
         unit_leaves(scheduler, target, unit, &verdict);
+    if (unit != NULL && changed)
+        unit->is_rebuilt = true;
     if (changed)
         candidates_rebuild(target);
     if (home != NULL && home->told) {

@@ -253,7 +253,7 @@ struct target_train *scheduler_train_best(struct scheduler *scheduler,
             continue;
         const struct target_unit *unit = home_of(target, &run);
         if (!can_begin(unit) || unit->landing ||
-            (unit->alone && run.position > 1) ||
+            (unit->alone != NULL && run.position > 1) ||
             (run.num == 0 && target->tip_run_again.ns > scheduler->now.ns) ||
             !rank_of(scheduler, unit, &run, arena, &rank) ||
             picker_yields(scheduler->picker, target->name, rank))
@@ -363,7 +363,7 @@ bool scheduler_train_plan_run(struct scheduler *scheduler,
     attempt->lane = target_lane_take(target);
     note_key(scheduler, target, attempt, run->num != 0 ? unit : NULL);
     take_below(target, attempt, run->num);
-    unit->alone = false;
+    unit->alone = NULL;
     if (run->num != 0)
         unit->run = attempt;
     else

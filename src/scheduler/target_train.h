@@ -33,10 +33,12 @@ struct target_unit {
     bool leaves; /* it has left the train; its sets leave X when nothing of it
                     runs any more */
     bool told;   /* a proposal to fail or leave waits for the end of its run */
-    bool alone;  /* its checks may not run together with the code of others
-                    that have not landed */
-    bool moves;  /* its sets leave X in the batch in progress */
-    bool is_proposal;             /* ... as the train had proposed */
+    const char *alone; /* why its checks may not run together with the code of
+                          others that have not landed; NULL: they may */
+    bool is_rebuilt;   /* its candidate could not be checked out, and was built
+                          again */
+    bool moves;        /* its sets leave X in the batch in progress */
+    bool is_proposal;  /* ... as the train had proposed */
     enum train_departure departs; /* for a proposal */
     struct retry_verdict verdict; /* for sets that nobody asked to end */
 };

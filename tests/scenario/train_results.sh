@@ -321,4 +321,32 @@ objects_deleted() {
 scenario 'the objects of candidates may be deleted while checks run' \
     objects_deleted
 
+# git names the file in its message, and a set may call a file anything.
+not_checked_out() { # LANES
+    make_train "$1" 'check-filters = yes'
+    printf '[queue]\nmax-temp = 1\n' >base/conf.d/temp.conf
+    git clone -q project.git clone
+    echo 'odd filter=broken' >clone/.gitattributes
+    git -C clone add .gitattributes
+    git -C clone commit -q -m attributes
+    git -C clone push -q origin HEAD:main
+    git -C project.git config filter.broken.smudge false
+    git -C project.git config filter.broken.required true
+    make_set L DC 'Permission denied/odd' L
+    pointsman change submit "$made"
+    submit T DC T
+    submit U DC U
+    within pointsman daemon all --until-idle
+    all_landed T U
+    in_one_place L F
+    same 'reason of L' "$(pointsman status --json L | jq -r .reason)" \
+        temp-exhausted
+    pointsman logs L >out
+    says 'Permission denied/odd: smudge filter broken failed' out
+}
+scenario 'a tree that cannot be checked out is counted, and others land' \
+    not_checked_out 1
+scenario 'a tree that cannot be checked out does not harm sets on top of it' \
+    not_checked_out 4
+
 finish
