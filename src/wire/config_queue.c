@@ -21,7 +21,11 @@ struct set_limits config_set_limits(const struct config *config,
     limits.unpacked_bytes = (uint64_t)queue->max_unpacked_bytes;
     limits.members = (uint64_t)queue->max_members;
     limits.ratio = (uint64_t)queue->max_ratio;
-    limits.path = (struct path_limits){(size_t)queue->max_path_bytes,
+    /* One more was the default once, and may be configured. */
+    int64_t path_bytes = queue->max_path_bytes < PATH_BYTES_MAX
+                             ? queue->max_path_bytes
+                             : PATH_BYTES_MAX;
+    limits.path = (struct path_limits){(size_t)path_bytes,
                                        (size_t)queue->max_component_bytes,
                                        (size_t)queue->max_depth};
     limits.symlinks = target && target->symlinks == SYMLINKS_ALLOW;

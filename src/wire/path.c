@@ -15,21 +15,20 @@ static char lower(char c) {
 }
 
 /* HFS+ drops some invisible code points and folds case. */
-static bool is_dot_git_on_hfs(struct span part) {
-    static const char want[] = ".git";
-    size_t found = 0;
+static bool is_same_on_hfs(struct span part, const char *want) {
+    size_t found = 0, len = strlen(want);
     for (size_t i = 0; i < part.len;) {
         if (is_ignored_by_hfs((const unsigned char *)part.p + i,
                               part.len - i)) {
             i += 3;
             continue;
         }
-        if (found == 4 || lower(part.p[i]) != want[found])
+        if (found == len || lower(part.p[i]) != want[found])
             return false;
         found++;
         i++;
     }
-    return found == 4;
+    return found == len;
 }
 
 static bool begins_folded(struct span part, const char *lower_prefix) {
@@ -42,28 +41,67 @@ static bool begins_folded(struct span part, const char *lower_prefix) {
     return true;
 }
 
-/* NTFS folds case, drops dots and blanks at the end, also accepts GIT~1, and
- * treats the part after a colon as a stream of the file. */
-static bool is_dot_git_on_ntfs(struct span part) {
-    size_t at;
-    if (begins_folded(part, ".git"))
-        at = 4;
-    else if (begins_folded(part, "git~1"))
-        at = 5;
-    else
-        return false;
+/* NTFS drops dots and blanks at the end, and treats the part after a colon as a
+ * stream of the file. */
+static bool ends_on_ntfs(struct span part, size_t at) {
     for (; at < part.len && part.p[at] != ':'; at++)
         if (part.p[at] != '.' && part.p[at] != ' ')
             return false;
     return true;
 }
 
+/* It folds case too, and also accepts GIT~1. */
+static bool is_dot_git_on_ntfs(struct span part) {
+    if (begins_folded(part, ".git"))
+        return ends_on_ntfs(part, 4);
+    return begins_folded(part, "git~1") && ends_on_ntfs(part, 5);
+}
+
+static bool is_digit(char c, char least) {
+    return c >= least && c <= '9';
+}
+
+/* The short name that NTFS gives a file if the usual ones are taken: characters
+ * of a hash, '~' and a number, eight in all. */
+static bool is_hashed_gitmodules(struct span part) {
+    static const char hash[] = "gi7eba";
+    size_t at = 0;
+    if (part.len < 8)
+        return false;
+    while (at < sizeof hash - 1 && lower(part.p[at]) == hash[at])
+        at++;
+    if (part.p[at] != '~' || !is_digit(part.p[at + 1], '1'))
+        return false;
+    for (at += 2; at < 8; at++)
+        if (!is_digit(part.p[at], '0'))
+            return false;
+    return ends_on_ntfs(part, 8);
+}
+
+static bool is_gitmodules_on_ntfs(struct span part) {
+    if (begins_folded(part, ".gitmodules"))
+        return ends_on_ntfs(part, 11);
+    if (begins_folded(part, "gitmod~") && part.len >= 8 && part.p[7] >= '1' &&
+        part.p[7] <= '4')
+        return ends_on_ntfs(part, 8);
+    return is_hashed_gitmodules(part);
+}
+
+/* git checks out no symbolic link with one of these names. */
+static bool is_gitmodules(struct span component) {
+    struct span part; /* a backslash is a separator there too */
+    for (struct span rest = component; span_cut(&rest, '\\', &part);)
+        if (is_gitmodules_on_ntfs(part) || is_same_on_hfs(part, ".gitmodules"))
+            return true;
+    return false;
+}
+
 bool path_is_dot_git(struct span component) {
     struct span part; /* a backslash is a separator there too */
     for (struct span rest = component; span_cut(&rest, '\\', &part);)
-        if (is_dot_git_on_ntfs(part) || is_dot_git_on_hfs(part))
+        if (is_dot_git_on_ntfs(part) || is_same_on_hfs(part, ".git"))
             return true;
-    return is_dot_git_on_hfs(component);
+    return is_same_on_hfs(component, ".git");
 }
 
 const char *path_pattern_fault(struct span pattern) {
@@ -148,10 +186,25 @@ static size_t slashes(struct span path) {
     return count;
 }
 
+/* Also in a directory of such a name, which git does not accept either. */
+static bool names_gitmodules(struct span path) {
+    struct span part;
+    for (struct span rest = path; span_cut(&rest, '/', &part);)
+        if (is_gitmodules(part))
+            return true;
+    return false;
+}
+
 bool path_link_check(struct span path, struct span target,
                      const struct path_limits *limits, struct refusal *why) {
     size_t ups = 0;
     struct span rest = target;
+    if (names_gitmodules(path))
+        return refusal_set(why, REFUSAL_SYMLINK,
+                           "link '%.*s' has a name that some file system "
+                           "treats as '.gitmodules', which git does not check "
+                           "out as a link",
+                           (int)path.len, path.p);
     while (span_starts(rest, "../")) {
         ups++;
         rest.p += 3;

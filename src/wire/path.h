@@ -15,13 +15,18 @@ struct path_limits {
     size_t path_bytes, component_bytes, depth;
 };
 
-#define PATH_LIMITS ((struct path_limits){4096, 255, 64})
+/* Linux accepts no longer path in a system call. */
+enum { PATH_BYTES_MAX = 4095 };
+
+#define PATH_LIMITS ((struct path_limits){PATH_BYTES_MAX, 255, 64})
 
 bool path_check(struct span path, const struct path_limits *limits,
                 struct refusal *why);
 /* Checks that `target`, the content of a symbolic link at `path`, stays inside
  * the tree: it must be relative, with ".." only in front and no more often than
- * the link is deep, and otherwise pass path_check. */
+ * the link is deep, and otherwise pass path_check. No component of `path` may
+ * be one that some file system treats as ".gitmodules": git checks out no such
+ * link. */
 bool path_link_check(struct span path, struct span target,
                      const struct path_limits *limits, struct refusal *why);
 bool path_is_dot_git(struct span component);

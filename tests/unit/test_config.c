@@ -146,7 +146,19 @@ static void defaults_are_as_documented(void **state) {
     struct set_limits limits = config_set_limits(&config, target);
     assert_true(limits.unpacked_bytes == UINT64_C(2) << 30);
     assert_int_equal(limits.members, 100000);
+    assert_int_equal(limits.path.path_bytes, 4095);
     assert_false(limits.symlinks);
+}
+
+static void a_path_is_never_longer_than_linux_accepts(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[queue]\nmax-path = 4096\n");
+    assert_int_equal(config_set_limits(&config, NULL).path.path_bytes, 4095);
+    assert_true(config_read(&config, SPAN("[queue]\nmax-path = 100\n"),
+                            "conf.d/a.conf", NULL));
+    assert_int_equal(config_set_limits(&config, NULL).path.path_bytes, 100);
 }
 
 static void the_later_file_and_the_later_key_win(void **state) {
@@ -622,6 +634,7 @@ int main(void) {
         cmocka_unit_test(what_only_a_shell_understands_is_found),
         cmocka_unit_test(open_quotes_are_refused),
         cmocka_unit_test(defaults_are_as_documented),
+        cmocka_unit_test(a_path_is_never_longer_than_linux_accepts),
         cmocka_unit_test(the_later_file_and_the_later_key_win),
         cmocka_unit_test(errors_name_file_and_line_and_suggest_the_right_key),
         cmocka_unit_test(policies_that_cannot_work_are_refused),

@@ -100,6 +100,43 @@ static void links_must_stay_inside_the_tree(void **state) {
     }
 }
 
+/* As git does: verify_dotfile, is_ntfs_dotgitmodules, is_hfs_dotgitmodules. */
+static void a_link_is_no_gitmodules_in_any_spelling(void **state) {
+    (void)state;
+    static const struct path_limits usual = PATH_LIMITS;
+    static const char *const bad[] = {".gitmodules",
+                                      ".GITmodules",
+                                      "a/.gitmodules",
+                                      ".gitmodules/a",
+                                      ".gitmodules.",
+                                      ".gitmodules . ",
+                                      ".gitmodules:x",
+                                      ".gitmodules::$DATA",
+                                      "gitmod~1",
+                                      "d/GITMOD~4",
+                                      "gitmod~2 .",
+                                      "gi7eba~1",
+                                      "GI7EBA~9",
+                                      "gi7eb~10",
+                                      "g~123456",
+                                      "~1000000",
+                                      "gi7eba~1:x",
+                                      "a\\.gitmodules",
+                                      ".git\xe2\x80\x8cmodules",
+                                      "\xef\xbb\xbf.gitMODULES"};
+    static const char *const good[] = {
+        ".gitmodule", ".gitmodules2", "gitmod~0", "gitmod~5", "gitmodules",
+        "gi7eba~0",   "gi7eba~",      "gi7ebc~1", "~0123456", "~1"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct refusal why = {0};
+        assert_false(path_link_check(span_of(bad[i]), SPAN("x"), &usual, &why));
+        assert_int_equal(why.kind, REFUSAL_SYMLINK);
+        assert_true(path_check(span_of(bad[i]), &usual, NULL));
+    }
+    for (size_t i = 0; i < COUNT(good); i++)
+        assert_true(path_link_check(span_of(good[i]), SPAN("x"), &usual, NULL));
+}
+
 static void a_path_sorts_before_everything_below_it(void **state) {
     (void)state;
     static const char *const order[] = {"a",   "a/b", "a/b/c", "a/b.c", "a-b",
@@ -121,6 +158,7 @@ int main(void) {
         cmocka_unit_test(every_spelling_of_dot_git_is_refused),
         cmocka_unit_test(limits_are_enforced),
         cmocka_unit_test(links_must_stay_inside_the_tree),
+        cmocka_unit_test(a_link_is_no_gitmodules_in_any_spelling),
         cmocka_unit_test(a_path_sorts_before_everything_below_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
