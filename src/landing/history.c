@@ -319,7 +319,7 @@ bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
         return false;
     if (known != NULL && whole && map_count(&known->commits) < KNOWN_COMMITS) {
         snprintf(known->tip, sizeof known->tip, "%s", tip);
-        known->since_s = since_s;
+        known->since_s = commits.more ? since_s : INT64_MIN;
     }
     return true;
 }

@@ -48,11 +48,14 @@ bool history_walk_first_parent(struct git *git, const char *tip,
                                history_visit *visit, void *ctx,
                                struct err *err);
 
+/* Instead of the admission of a set: look through the whole history. */
+#define HISTORY_ALL ((struct wall){0})
+
 /* A set whose commit is looked for. */
 struct history_search {
     struct span csid, sum;
-    struct wall admitted;
-    char oid[OID_BYTES]; /* the result; "" = none */
+    struct wall admitted; /* or HISTORY_ALL */
+    char oid[OID_BYTES];  /* the result; "" = none */
 };
 
 /* What a search has shown of the history of `tip`. Zero: nothing. */
@@ -74,7 +77,9 @@ bool history_begin(struct git *git, const char *branch,
                    struct git_pipe *ret_begun, struct err *err);
 /* Finds the commits in `tip`'s history with these trailers, searching as far
  * back as the oldest `admitted`. Clocks of other committers may be wrong, so
- * the search ends only after many consecutive commits older than that.
+ * the search ends only after many consecutive commits older than that. Even so,
+ * commits with old dates may hide one: whoever says that a set is not there,
+ * and not only that it is probably new, asks for HISTORY_ALL.
  * `known` (may be NULL) answers without git if it can; otherwise it becomes
  * what this search has shown, unless `keep`. `begun` (may be NULL) is closed.
  */

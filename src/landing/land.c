@@ -61,7 +61,8 @@ struct landing {
     size_t set_count;
     /* The branch as found by this try. */
     char tip[OID_BYTES], tip_tree[OID_BYTES];
-    struct merge merge; /* on top of the sets already merged */
+    struct merge merge;    /* on top of the sets already merged */
+    bool looks_everywhere; /* for the sets, in the whole history */
     const char *head; /* commit of the last set that is not on the branch yet */
     struct ref_mover mover; /* waits for ref_move */
 };
@@ -126,9 +127,11 @@ static bool sets_find(struct landing *landing, struct err *err) {
         mem_grow(NULL, landing->set_count, sizeof *searches);
     for (size_t i = 0; i < landing->set_count; i++) {
         const struct land_start *start = landing->sets[i].start;
-        searches[i] = (struct history_search){.csid = span_of(start->id),
-                                              .sum = span_of(start->sum),
-                                              .admitted = start->admitted};
+        searches[i] = (struct history_search){
+            .csid = span_of(start->id),
+            .sum = span_of(start->sum),
+            .admitted =
+                landing->looks_everywhere ? HISTORY_ALL : start->admitted};
     }
     if (merge->tip[0] == '\0')
         history_known_clear(known);
@@ -158,7 +161,7 @@ static enum step find_needs(struct landing *landing, struct err *err) {
             searches[count++] =
                 (struct history_search){.csid = span_of(set->needs[k].id),
                                         .sum = span_of(set->needs[k].sum),
-                                        .admitted = set->needs[k].admitted};
+                                        .admitted = HISTORY_ALL};
     }
     if (!history_find_sets(landing->git, NULL, landing->tip, searches, count,
                            &landing->session->known, true, err))
@@ -281,6 +284,11 @@ static enum step merge(struct landing *landing, struct landing_set *set,
     if (!merge_make(&landing->merge, err))
         return STEP_FAILED;
     struct span why = text_span(&landing->merge.why);
+    /* What it conflicts with may be its own commit, behind old dates. */
+    if (landing->merge.result != MERGE_CLEAN && !landing->looks_everywhere) {
+        landing->looks_everywhere = true;
+        return STEP_AGAIN;
+    }
     if (landing->merge.result != MERGE_CLEAN && landing->start->tip != NULL)
         return finish_for(landing, set, LAND_CHANGED, "", why);
     if (landing->merge.result == MERGE_CONFLICT)
@@ -423,7 +431,13 @@ static enum step finish_moved(struct landing *landing) {
 }
 
 static enum step try_on(struct landing *landing, struct err *err) {
+    bool looked = landing->looks_everywhere;
     enum step step = try_once(landing, err);
+    if (step == STEP_AGAIN && landing->looks_everywhere != looked) {
+        step = probe(landing, err);
+        if (step == STEP_GO_ON)
+            step = is_expected(landing) ? try_once(landing, err) : STEP_AGAIN;
+    }
     if (step == STEP_AGAIN && landing->start->tip != NULL)
         return finish_moved(landing);
     for (int i = 1; i < TRIES && step == STEP_AGAIN; i++) {
@@ -534,8 +548,11 @@ static void session_end(struct landing *landing, bool ok) {
 
 void land_run(const struct land_start *start, struct land_session *session,
               struct child_stop *stop, struct land_status *ret_status) {
-    struct landing landing = {
-        .start = start, .session = session, .stop = stop, .status = ret_status};
+    struct landing landing = {.start = start,
+                              .session = session,
+                              .stop = stop,
+                              .status = ret_status,
+                              .looks_everywhere = start->probe};
     struct err err = {0};
     sets_open(&landing);
     enum step step = land_in(&landing, &err);

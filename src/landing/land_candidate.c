@@ -28,6 +28,7 @@ struct candidate {
     struct arena arena; /* what the merge knows of the sets */
     struct text line;   /* the answer */
     bool refused;       /* the answer ends with why a step cannot be merged */
+    bool looks_everywhere; /* for the sets, in the whole history */
 };
 
 static const char *or_none(const char *oid) {
@@ -130,9 +131,11 @@ static bool sets_find(struct candidate *candidate, struct err *err) {
         arena_alloc(&candidate->arena, count * sizeof(*candidate->sets));
     for (size_t i = 0; i < count; i++) {
         const struct land_start *set = set_at(start, i);
-        candidate->sets[i] = (struct history_search){.csid = span_of(set->id),
-                                                     .sum = span_of(set->sum),
-                                                     .admitted = set->admitted};
+        candidate->sets[i] = (struct history_search){
+            .csid = span_of(set->id),
+            .sum = span_of(set->sum),
+            .admitted =
+                candidate->looks_everywhere ? HISTORY_ALL : set->admitted};
     }
     return merge->tip[0] == '\0' ||
            history_find_sets(&candidate->git, NULL, merge->tip, candidate->sets,
@@ -179,6 +182,19 @@ static bool merge_steps(struct candidate *candidate, struct err *err) {
     return true;
 }
 
+/* What a set conflicts with may be its own commit, behind old dates. */
+static bool merge_found(struct candidate *candidate, struct err *err) {
+    size_t begin = candidate->line.len;
+    if (!merge_steps(candidate, err))
+        return false;
+    if (!candidate->refused)
+        return true;
+    candidate->looks_everywhere = true;
+    candidate->refused = false;
+    candidate->line.len = begin;
+    return sets_find(candidate, err) && merge_steps(candidate, err);
+}
+
 /* The objects of candidates may be deleted at any time. */
 static bool changed(struct candidate *candidate, const struct err *err) {
     if (err->kind != ERR_UNAVAILABLE)
@@ -207,7 +223,7 @@ static bool merge_all(struct candidate *candidate, struct err *err) {
     text_addf(&candidate->line, "%s %s", or_none(merge->tip),
               or_none(merge->tip_tree));
     memcpy(tip_tree, merge->tip_tree, OID_BYTES);
-    if (start->onto != NULL && !merge_steps(candidate, err))
+    if (start->onto != NULL && !merge_found(candidate, err))
         return strcmp(start->onto, or_none(tip_tree)) != 0 &&
                changed(candidate, err);
     if (candidate->status->verdict == LAND_NONE)

@@ -75,7 +75,9 @@ static bool probe(struct reverting *reverting, struct err *err) {
         return false;
     if (!start->preview && reverting->tip[0] != '\0' &&
         !history_find_set(&reverting->git, reverting->tip, span_of(start->id),
-                          span_of(start->sum), start->admitted, oid, err))
+                          span_of(start->sum),
+                          start->probe ? HISTORY_ALL : start->admitted, oid,
+                          err))
         return false;
     /* Otherwise a rollback whose content is lost would count as done. */
     if (oid[0] != '\0' && !tip_verify(&reverting->git, oid, TIP_CHANGE, err))

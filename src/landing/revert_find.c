@@ -10,12 +10,6 @@
 #include "landing/revert_parts.h"
 #include "wire/set_name.h"
 
-enum {
-    OLD_IN_A_ROW = 256, /* this many commits older than all members end the
-                           search */
-    SLACK_S = 3600      /* our clock may have been set back */
-};
-
 enum looking { LOOKING, COLLECTING, FOUND, TAKEN_OUT };
 
 struct wanted {
@@ -29,8 +23,6 @@ struct search {
     struct reverting *reverting;
     struct wanted *wanted;
     size_t count, open; /* open: those not FOUND or TAKEN_OUT */
-    size_t old;         /* consecutive commits older than the oldest member */
-    struct wall oldest;
 };
 
 static bool is_own(const struct history_commit *commit,
@@ -86,9 +78,7 @@ static bool visit(void *ctx, const struct history_commit *commit) {
     struct search *search = ctx;
     for (size_t i = 0; i < search->count; i++)
         look(search, &search->wanted[i], commit);
-    bool before = wall_s(commit->committed) < wall_s(search->oldest) - SLACK_S;
-    search->old = before ? search->old + 1 : 0;
-    return search->open > 0 && search->old < OLD_IN_A_ROW;
+    return search->open > 0;
 }
 
 static bool is_rollback(const struct revert_member *member) {
@@ -128,14 +118,10 @@ bool revert_find(struct reverting *reverting, struct err *err) {
     const struct revert_start *start = reverting->start;
     struct search search = {.reverting = reverting,
                             .count = start->member_count,
-                            .open = start->member_count,
-                            .oldest = WALL_NEVER};
+                            .open = start->member_count};
     search.wanted = mem_alloc((search.count + 1) * sizeof *search.wanted);
-    for (size_t i = 0; i < search.count; i++) {
+    for (size_t i = 0; i < search.count; i++)
         search.wanted[i] = (struct wanted){.member = &start->members[i]};
-        if (start->members[i].admitted.ns < search.oldest.ns)
-            search.oldest = start->members[i].admitted;
-    }
     reverting->steps->count = 0;
     bool ok =
         reverting->tip[0] == '\0' ||

@@ -150,9 +150,8 @@ static bool set_find(struct checking *checking, const struct job *job,
     char tip[OID_BYTES], oid[OID_BYTES];
     if (!git_open(path, NULL, NULL, &checking->git, err) ||
         !tip_find(checking, branch, tip, err) ||
-        (tip[0] != '\0' &&
-         !history_find_set(&checking->git, tip, job->id, job->sum,
-                           job->admitted, oid, err)))
+        (tip[0] != '\0' && !history_find_set(&checking->git, tip, job->id,
+                                             job->sum, HISTORY_ALL, oid, err)))
         return false;
     *ret_found = tip[0] != '\0' && oid[0] != '\0';
     return true;

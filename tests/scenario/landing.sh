@@ -699,4 +699,47 @@ a_lost_registry_keeps_the_group() {
 scenario 'a rebuilt registry still knows the group' \
     a_lost_registry_keeps_the_group
 
+# ---- a history with old dates ---------------------------------------------------
+
+# old_commits: 300 commits of 2001 on top of main, as an imported history has
+old_commits() {
+    {
+        printf 'reset refs/heads/main\nfrom refs/heads/main^0\n\n'
+        for old in $(seq 300); do
+            printf 'commit refs/heads/main\n'
+            printf 'committer A <a@example.com> 978307200 +0000\n'
+            printf 'data <<EOT\nold %s\nEOT\n' "$old"
+            [ "$old" -gt 1 ] || printf 'from refs/heads/main^0\n'
+            printf '\n'
+        done
+    } | git -C project.git fast-import --quiet
+}
+
+behind_old_dates() {
+    make_base
+    [ "$1" = plain ] ||
+        printf '[target "main"]\ncheck.u = true\n' >base/conf.d/target.conf
+    make_set S DC fs 1
+    pointsman change submit "$made"
+    pointsman -q backup before.tar
+    within pointsman daemon all --until-idle
+    in_one_place S D
+    old_commits
+    make_set D DC fd 1 '##dependencies' S
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place D D
+    pointsman rollback --preview S >out
+    ! grep rb-absent out || wrong 'the preview does not find S'
+    rm -rf base
+    pointsman --base "$here/base" restore before.tar
+    within pointsman daemon all --until-idle
+    in_one_place S D
+    same 'landings of S' "$(times_landed S)" 1
+}
+scenario 'a set is found on its branch behind commits with old dates' \
+    behind_old_dates plain
+scenario 'a set with checks is found behind commits with old dates' \
+    behind_old_dates checked
+
 finish
