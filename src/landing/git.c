@@ -385,6 +385,7 @@ static void argv_fill(struct argv *argv, const struct git *git,
         "core.hooksPath=/dev/null",
         "protocol.allow=never",
         "core.filesRefLockTimeout=1000",
+        "i18n.logOutputEncoding=UTF-8", /* trailers are read as ASCII */
         "user.name=" GIT_NAME,
         "user.email=" GIT_EMAIL,
         text_string(&argv->texts[1]),

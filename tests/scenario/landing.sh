@@ -742,4 +742,17 @@ scenario 'a set is found on its branch behind commits with old dates' \
 scenario 'a set with checks is found behind commits with old dates' \
     behind_old_dates checked
 
+other_encoding() {
+    make_base
+    git -C project.git config i18n.logOutputEncoding UTF-16
+    make_set S DC fs 1
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    make_set D DC fd 1 '##dependencies' S
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place D D
+}
+scenario 'the encoding of the log of the repository hides no set' other_encoding
+
 finish
