@@ -341,13 +341,59 @@ static bool tree_check_out(const struct land_start *start, struct git *git,
                    NULL, err);
 }
 
-/* The tree could not be checked out. True: that is a verdict. Its objects may
- * have been deleted, since candidates are not kept; or one of its sets has a
- * file that cannot exist here. Only the train can tell these apart. */
-static bool unwritten_verdict(struct land_status *ret_status,
-                              const struct err *err) {
+/* The tree of the branch; "": there is none. */
+static bool tip_tree_read(const struct land_start *start, struct git *git,
+                          char ret_tree[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    text_addf(&name, "refs/heads/%s^{tree}", start->branch);
+    if (!git_run(git,
+                 GIT_ARGS("rev-parse", "--verify", "-q", text_string(&name)),
+                 GIT_QUIET, SPAN(""), &out, &status, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    snprintf(ret_tree, OID_BYTES, "%.*s",
+             status == 0 && git_oid_is_valid(oid) ? (int)oid.len : 0, oid.p);
+    return true;
+}
+
+/* Whether the branch itself can be checked out here, in place of `tree`, which
+ * cannot. False: no set is the cause. */
+static bool tip_check_out(const struct land_start *start, struct git *git,
+                          const char *tree, const struct err *why,
+                          struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    CLEANUP(fd_close)
+    int work = open(start->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char tip[OID_BYTES];
+    if (work < 0)
+        return err_errno(err, errno, "cannot open '%s'", start->work);
+    if (!tip_tree_read(start, git, tip, err))
+        return false;
+    *err = *why;
+    return tip[0] == '\0' ||
+           (strcmp(tip, tree) != 0 && dir_remove_tree(work, "tree", err) &&
+            tree_check_out(start, git, tip, &dir, err));
+}
+
+/* The tree could not be checked out, which `err` explains. True: that is a
+ * verdict. Its objects may have been deleted, since candidates are not kept; or
+ * one of its sets has a file that cannot exist here. Only the train can tell
+ * these apart. */
+static bool unwritten_verdict(const struct land_start *start, struct git *git,
+                              const char *tree, struct land_status *ret_status,
+                              struct err *err) {
+    struct err of_tip = {0};
     if (err->kind != ERR_CANNOT && err->kind != ERR_UNAVAILABLE)
         return false;
+    if (!tip_check_out(start, git, tree, err, &of_tip)) {
+        *err = of_tip;
+        if (err->kind == ERR_CANNOT)
+            err->kind = ERR_UNAVAILABLE;
+        return err_wrap(err, "branch '%s' itself cannot be checked out here",
+                        start->branch);
+    }
     land_status_set(ret_status, LAND_CHANGED, "", span_of(err->text));
     return true;
 }
@@ -412,7 +458,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
     const struct account *account;
     *ret_pass = tree_check_out(start, git, tree, &dir, err);
     if (!*ret_pass)
-        return unwritten_verdict(ret_status, err);
+        return unwritten_verdict(start, git, tree, ret_status, err);
     *ret_pass = give_to_user(start, names, &arena, &account, err);
     if (!*ret_pass)
         return is_forbidden(err, ret_status);
@@ -436,7 +482,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
         bool restored;
         *ret_pass = tree_restore(start, git, tree, &run, i, &restored, err);
         if (!*ret_pass)
-            return unwritten_verdict(ret_status, err);
+            return unwritten_verdict(start, git, tree, ret_status, err);
         *ret_pass =
             !restored || give_to_user(start, names, &arena, &account, err);
         if (!*ret_pass)

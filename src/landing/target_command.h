@@ -12,7 +12,8 @@
 #include "landing/land.h"
 
 /* Checks `tree` out below order->work and runs every check there, in order, in
- * the same directory. *ret_pass false: ret_status says why. */
+ * the same directory. *ret_pass false: ret_status says why. ERR_UNAVAILABLE: the
+ * branch itself cannot be checked out either. */
 bool target_checks_run(const struct land_start *start, struct git *git,
                        const char *tree, struct child_stop *stop,
                        bool *ret_pass, struct land_status *ret_status,

@@ -349,4 +349,26 @@ scenario 'a tree that cannot be checked out is counted, and others land' \
 scenario 'a tree that cannot be checked out does not harm sets on top of it' \
     not_checked_out 4
 
+# A name of 300 bytes: git stores it, and no file system here accepts it.
+branch_not_checked_out() {
+    make_train 2
+    printf '[queue]\nmax-temp = 1\n' >base/conf.d/temp.conf
+    G() { git -C project.git "$@"; }
+    before=$(G rev-parse main)
+    blob=$(echo x | G hash-object -w --stdin)
+    tree=$(printf '100644 blob %s\t%0300d\n' "$blob" 0 | G mktree)
+    G update-ref refs/heads/main "$(G commit-tree -p main -m odd "$tree")"
+    serve_begin
+    submit T DC T
+    await '"kind":"target".*"reason":"unavailable"'
+    pointsman why T >out
+    says "branch 'main' itself cannot be checked out here" out
+    G update-ref refs/heads/main "$before"
+    ends 0 within pointsman wait T
+    serve_end
+    all_landed T
+}
+scenario 'no set fails because the branch itself cannot be checked out' \
+    branch_not_checked_out
+
 finish
