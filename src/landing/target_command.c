@@ -411,6 +411,22 @@ static void changed_say(struct span out, const char *label) {
     fflush(stdout);
 }
 
+/* True: the directory of the checkout is still there. */
+static bool is_directory(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Moves a changed checkout, or what a check put in its place, out of the way.
+ */
+static bool set_aside(const struct land_start *start, const char *dir,
+                      size_t number, struct err *err) {
+    CLEANUP(text_clear) struct text aside = TEXT_INIT;
+    text_addf(&aside, "%s/changed.%zu", start->work, number);
+    return rename(dir, text_string(&aside)) == 0 || errno == ENOENT ||
+           err_errno(err, errno, "cannot rename '%s'", dir);
+}
+
 /* A check runs code of the set, which may change files that the next check is
  * to judge. An index without times makes git compare the contents. A changed
  * directory is set aside, not repaired: its processes might redirect what we
@@ -419,11 +435,18 @@ static bool tree_restore(const struct land_start *start, struct git *git,
                          const char *tree, const struct run *run, size_t number,
                          bool *ret_restored, struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
-    CLEANUP(text_clear) struct text aside = TEXT_INIT;
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
     enum git_manner manner = GIT_TREE | (start->filters ? 0 : GIT_RAW);
     int code = 0;
-    *ret_restored = false;
+    *ret_restored = !is_directory(run->dir);
+    if (*ret_restored) {
+        printf("== %s removed its directory, so the next check gets a new "
+               "checkout\n",
+               run->label);
+        fflush(stdout);
+        return set_aside(start, run->dir, number, err) &&
+               tree_check_out(start, git, tree, &dir, err);
+    }
     if (!git_run(git, GIT_ARGS("read-tree", "--reset", tree), manner, SPAN(""),
                  &out, NULL, err))
         return false;
@@ -439,10 +462,8 @@ static bool tree_restore(const struct land_start *start, struct git *git,
             "cannot compare the files of the checkout with the tree");
     changed_say(text_span(&out), run->label);
     *ret_restored = true;
-    text_addf(&aside, "%s/changed.%zu", start->work, number);
-    if (rename(run->dir, text_string(&aside)) != 0)
-        return err_errno(err, errno, "cannot rename '%s'", run->dir);
-    return tree_check_out(start, git, tree, &dir, err);
+    return set_aside(start, run->dir, number, err) &&
+           tree_check_out(start, git, tree, &dir, err);
 }
 
 bool target_checks_run(const struct land_start *start, struct git *git,

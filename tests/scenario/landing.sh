@@ -284,6 +284,25 @@ later_check_sees_the_tree() {
 scenario 'a check sees the tree that lands, whatever the checks before it did' \
     later_check_sees_the_tree
 
+removes_its_directory() { # COMMAND
+    make_base
+    {
+        printf '[target "main"]\ncheck.first = sh -c "%s"\n' "$1"
+        printf 'check.second = test -e fs\n'
+    } >base/conf.d/target.conf
+    make_set S DC fs 1
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place S D
+    pointsman logs --attempt 1 S >out
+    says "check 'first' removed its directory, so the next check gets" out
+}
+# shellcheck disable=SC2016 # the shell of the check expands it
+for command in 'rm -rf $PWD' 'mv $PWD $PWD.x' 'mv $PWD $PWD.x; ln -s / $PWD'; do
+    scenario "after a check that removes its directory, the next has one: $command" \
+        removes_its_directory "$command"
+done
+
 # Checks under the account of the server may write beside their checkout.
 restore_is_refused() {
     submit_poisoned 'echo harmless >bad; mkdir -p ../changed.0/in-the-way'
