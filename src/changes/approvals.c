@@ -222,6 +222,7 @@ static struct approval_given given_of(const struct store_event *event,
         .who = access_actor_name(event->actor),
         .alias = facts.alias,
         .key = facts.key,
+        .authority = facts.authority,
         .is_operator = span_is(facts.way, way_operator),
         .is_signed = span_is(facts.way, way_signature),
         .ticket = facts.ticket,
@@ -248,7 +249,7 @@ static void judge_again(const struct base *base,
                         const struct policies *policies,
                         struct approval_given *given) {
     if (given->is_signed) {
-        given->is_withdrawn = !signers_allow(policies, given->who, given->key);
+        given->is_withdrawn = !signers_allow(policies, given);
         return;
     }
     given->is_withdrawn = !has_role(base, given->who, ACCESS_SUBMITTER);
@@ -481,6 +482,7 @@ void approvals_give(struct store_batch *batch, const struct job *job,
                text_span(&detail));
     store_note_facts(batch, &(struct event_facts){.way = span_of(way),
                                                   .key = note.key,
+                                                  .authority = word->authority,
                                                   .made = note.made,
                                                   .until = note.until,
                                                   .alias = note.alias,

@@ -81,12 +81,13 @@ static bool add_signer(struct approvers *approvers, struct span name) {
     const struct policies *policies = approvers->policies;
     struct approval_given given = {.who = name, .is_signed = true};
     size_t keys = 0;
-    if (!signers_allow(policies, name, (struct span){0}))
+    if (!signers_might_allow(policies, name, (struct span){0}))
         return cannot(approvers, name,
                       "has no key in the list of allowed signers");
     for (size_t i = 0; i < policies->key_count; i++) {
         struct span key = policies->keys[i].name; /* once for each line */
-        if (span_equal(key, given.key) || !signers_allow(policies, name, key))
+        if (span_equal(key, given.key) ||
+            !signers_might_allow(policies, name, key))
             continue;
         given.key = key;
         keys++;
@@ -101,7 +102,7 @@ static bool add_signer(struct approvers *approvers, struct span name) {
 
 /* "SHA256:...", of a person. */
 static bool add_key(struct approvers *approvers, struct span key) {
-    if (!signers_allow(approvers->policies, (struct span){0}, key))
+    if (!signers_might_allow(approvers->policies, (struct span){0}, key))
         return cannot(approvers, key, "is not in the list of allowed signers");
     add(approvers,
         (struct approval_given){.who = key, .key = key, .is_signed = true});

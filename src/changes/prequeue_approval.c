@@ -9,6 +9,7 @@
 #include "changes/placement.h"
 #include "changes/prequeue_set.h"
 #include "changes/signature.h"
+#include "changes/signers.h"
 #include "core/approval.h"
 #include "core/run_as.h"
 #include "wire/approval_text.h"
@@ -144,6 +145,8 @@ static void on_signature(void *ctx, const struct signature_verdict *verdict) {
     if (verdict->why)
         approval->bad = arena_string(&entry->arena, span_of(verdict->why));
     approval->word.key = arena_span(&entry->arena, verdict->key);
+    approval->word.authority =
+        signers_authority(approval->file.signature, &entry->arena);
     entry->not_now = verdict->how == SIGNATURE_NOT_NOW;
     entry->state = ENTRY_CHECKED;
     entry->prequeue->due = true;

@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "changes/approvals.h"
 #include "os/dir.h"
 #include "os/sum.h"
+#include "wire/approval_text.h"
 #include "wire/revoked_keys.h"
+#include "wire/ssh_key.h"
 #include "lib/map.h"
 
 enum { LIST_BYTES = 1 << 20 };
@@ -38,46 +41,117 @@ static struct span unquoted(struct span word) {
                : word;
 }
 
-static bool has_authority(struct span options) {
-    static const char word[] = "cert-authority";
-    return memmem(options.p, options.len, word, sizeof(word) - 1) != NULL;
+/* `*` of ssh-keygen matches any characters, as `**` does in
+ * core/approval.h. */
+static struct span as_pattern(const char *prefix, struct span from,
+                              struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, prefix);
+    for (size_t i = 0; i < from.len; i++)
+        text_adds(&text,
+                  from.p[i] == '*' ? "**" : (const char[]){from.p[i], '\0'});
+    return arena_span(arena, text_span(&text));
+}
+
+/* As ssh-keygen reads a list of patterns: what is excluded (`!`) is not in it.
+ */
+static bool list_matches(const char *prefix, struct span list,
+                         struct span name) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span part;
+    bool is_listed = false;
+    while (span_cut(&list, ',', &part)) {
+        bool excluded = span_starts(part, "!");
+        if (excluded)
+            part = span_make(part.p + 1, part.len - 1);
+        if (!approval_name_matches(as_pattern(prefix, part, &arena), name))
+            continue;
+        if (excluded)
+            return false;
+        is_listed = true;
+    }
+    return is_listed;
+}
+
+struct signer_line {
+    struct span principals;
+    char key[SUM_SSH_KEY_BYTES];
+    bool by_authority; /* the key is that of a certificate authority */
+    bool may_approve;
+};
+
+static bool option_is(struct span option, const char *name) {
+    size_t len = strlen(name);
+    return option.len >= len && strncasecmp(option.p, name, len) == 0;
+}
+
+/* One option, up to the comma that is not between quotes. */
+static struct span next_option(struct span *rest) {
+    bool quoted = false;
+    size_t end = 0;
+    for (; end < rest->len && (quoted || rest->p[end] != ','); end++)
+        quoted ^= rest->p[end] == '"';
+    struct span option = span_make(rest->p, end);
+    end += end < rest->len;
+    *rest = span_make(rest->p + end, rest->len - end);
+    return option;
+}
+
+/* ssh-keygen accepts no line with an option that it does not know. */
+static void read_options(struct span options, struct signer_line *line) {
+    static const char spaces[] = "namespaces=";
+    while (options.len > 0) {
+        struct span option = next_option(&options);
+        if (option_is(option, spaces)) {
+            size_t skip = sizeof(spaces) - 1;
+            option = unquoted(span_make(option.p + skip, option.len - skip));
+            line->may_approve &=
+                list_matches("", option, SPAN(APPROVAL_NAMESPACE));
+        } else if (option_is(option, "cert-authority")) {
+            line->by_authority = true;
+        } else {
+            line->may_approve &= option_is(option, "valid-after=") ||
+                                 option_is(option, "valid-before=");
+        }
+    }
+}
+
+/* The fingerprint of the key alone, also of a certificate. False: it is no key
+ * of this type (empty: any). */
+static bool key_sum(struct span blob, struct span type,
+                    char ret[SUM_SSH_KEY_BYTES]) {
+    CLEANUP(text_clear) struct text plain = TEXT_INIT;
+    struct ssh_key key;
+    if (!ssh_key_parse(blob, &key, &plain) ||
+        (type.len > 0 && !span_equal(key.type, type)))
+        return false;
+    sum_ssh_blob(text_span(&plain), ret);
+    return true;
+}
+
+static bool base64_key_sum(struct span base64, struct span type,
+                           char ret[SUM_SSH_KEY_BYTES]) {
+    CLEANUP(text_clear) struct text blob = TEXT_INIT;
+    return sum_base64(base64, &blob) && key_sum(text_span(&blob), type, ret);
 }
 
 /* "PRINCIPALS [OPTIONS] TYPE KEY [COMMENT]". A key begins with the length of
- * the name of its type, three of whose four bytes are 0. The key of a
- * certificate authority is not that of a signer: ret_key is "" then. */
-static bool parse_line(struct span line, struct span *ret_principals,
-                       char ret_key[SUM_SSH_KEY_BYTES]) {
-    struct span word;
-    bool by_authority = false;
-    *ret_principals = unquoted(next_word(&line));
-    if (ret_principals->len == 0 || ret_principals->p[0] == '#')
+ * the name of its type, three of whose four bytes are 0. */
+static bool parse_line(struct span line, struct signer_line *ret_line) {
+    *ret_line = (struct signer_line){.may_approve = true};
+    ret_line->principals = unquoted(next_word(&line));
+    if (ret_line->principals.len == 0 || ret_line->principals.p[0] == '#')
         return false;
-    while ((word = next_word(&line)).len > 0) {
-        if (span_starts(word, "AAAA")) {
-            bool ok = sum_ssh_key(word, ret_key);
-            if (by_authority)
-                ret_key[0] = '\0';
-            return ok;
-        }
-        by_authority |= has_authority(word);
+    struct span type = next_word(&line), key = next_word(&line);
+    if (!span_starts(key, "AAAA")) {
+        read_options(type, ret_line);
+        type = key;
+        key = next_word(&line);
     }
-    return false;
+    return base64_key_sum(key, type, ret_line->key);
 }
 
 /* ---- its names ----------------------------------------------------------- */
-
-/* `*` of ssh-keygen matches any characters, as `**` does in
- * core/approval.h. */
-static struct span as_pattern(struct span principal, struct arena *arena) {
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    text_adds(&text, "user:");
-    for (size_t i = 0; i < principal.len; i++)
-        text_adds(&text, principal.p[i] == '*'
-                             ? "**"
-                             : (const char[]){principal.p[i], '\0'});
-    return arena_span(arena, text_span(&text));
-}
 
 static struct approval_list
 names_of(const struct base *base, struct span principals, struct arena *arena) {
@@ -89,7 +163,7 @@ names_of(const struct base *base, struct span principals, struct arena *arena) {
     while (span_cut(&rest, ',', &part)) {
         if (part.len == 0 || part.p[0] == '!')
             continue;
-        names[count++] = as_pattern(part, arena);
+        names[count++] = as_pattern("user:", part, arena);
         struct span alias = approvals_alias(base, part, arena);
         if (alias.len > 0)
             names[count++] = alias;
@@ -107,13 +181,12 @@ static void read_lines(const struct base *base, struct arena *arena,
         most += rest.p[i] == '\n';
     policies->keys = arena_alloc(arena, most * sizeof(*policies->keys));
     while (span_cut(&rest, '\n', &line)) {
-        struct span principals;
-        char key[SUM_SSH_KEY_BYTES];
-        if (!parse_line(line, &principals, key) || key[0] == '\0')
+        struct signer_line signer;
+        if (!parse_line(line, &signer) || signer.by_authority)
             continue;
         policies->keys[policies->key_count++] = (struct approval_person){
-            .name = arena_span(arena, span_of(key)),
-            .names = names_of(base, principals, arena),
+            .name = arena_span(arena, span_of(signer.key)),
+            .names = names_of(base, signer.principals, arena),
         };
     }
 }
@@ -135,14 +208,13 @@ static bool read_list(const struct base *base, struct span name,
 
 /* ---- revoked keys -------------------------------------------------------- */
 
-static bool key_sum(const struct revoked_key *key,
-                    char ret[SUM_SSH_KEY_BYTES]) {
+static bool revoked_sum(const struct revoked_key *key,
+                        char ret[SUM_SSH_KEY_BYTES]) {
     switch (key->how) {
     case REVOKED_BASE64:
-        return sum_ssh_key(key->bytes, ret);
+        return base64_key_sum(key->bytes, key->type, ret);
     case REVOKED_BLOB:
-        sum_ssh_blob(key->bytes, ret);
-        return true;
+        return key_sum(key->bytes, (struct span){0}, ret);
     case REVOKED_SHA256:
         sum_ssh_digest((const unsigned char *)key->bytes.p, ret);
         return true;
@@ -175,8 +247,11 @@ static bool revoked_read(const struct base *base, struct arena *arena,
         return false;
     while (revoked_keys_next(&keys, &key)) {
         char sum[SUM_SSH_KEY_BYTES];
-        if (key_sum(&key, sum))
-            revoked_add(policies, arena, &cap, sum);
+        if (!revoked_sum(&key, sum)) {
+            keys.is_damaged = true;
+            break;
+        }
+        revoked_add(policies, arena, &cap, sum);
     }
     return !keys.is_damaged ||
            err_set(err, ERR_DATA, "the list of revoked keys '%.*s' is damaged",
@@ -225,36 +300,61 @@ uint64_t signers_version(const struct base *base) {
                         list_version(base, queue->allowed_signers, 0));
 }
 
-/* As ssh-keygen reads a list of principals: one that is excluded is not in it.
- */
-static bool is_principal(struct span principals, struct span name) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct span part;
-    bool is_listed = name.len == 0;
-    while (name.len > 0 && span_cut(&principals, ',', &part)) {
-        bool excluded = span_starts(part, "!");
-        if (excluded)
-            part = span_make(part.p + 1, part.len - 1);
-        if (!approval_name_matches(as_pattern(part, &arena), name))
-            continue;
-        if (excluded)
-            return false;
-        is_listed = true;
-    }
-    return is_listed;
+static bool line_allows(const struct policies *policies,
+                        const struct signer_line *line, struct span name) {
+    return line->may_approve && !is_revoked(policies, span_of(line->key)) &&
+           (name.len == 0 || list_matches("user:", line->principals, name));
 }
 
-bool signers_allow(const struct policies *policies, struct span name,
-                   struct span key) {
+bool signers_allow(const struct policies *policies,
+                   const struct approval_given *given) {
     struct span line, rest = policies->signers;
-    while (policies->no_signature == NULL && span_cut(&rest, '\n', &line)) {
-        struct span principals;
-        char listed[SUM_SSH_KEY_BYTES];
-        if (parse_line(line, &principals, listed) &&
-            (listed[0] == '\0' || key.len == 0 || span_is(key, listed)) &&
-            !is_revoked(policies, key.len > 0 ? key : span_of(listed)) &&
-            is_principal(principals, name))
+    struct span by = given->authority.len > 0 ? given->authority : given->key;
+    if (policies->no_signature != NULL || is_revoked(policies, given->key))
+        return false;
+    while (span_cut(&rest, '\n', &line)) {
+        struct signer_line signer;
+        if (parse_line(line, &signer) && span_is(by, signer.key) &&
+            signer.by_authority == (given->authority.len > 0) &&
+            line_allows(policies, &signer, given->who))
             return true;
     }
     return false;
+}
+
+bool signers_might_allow(const struct policies *policies, struct span name,
+                         struct span key) {
+    struct span line, rest = policies->signers;
+    if (policies->no_signature != NULL || is_revoked(policies, key))
+        return false;
+    while (span_cut(&rest, '\n', &line)) {
+        struct signer_line signer;
+        if (parse_line(line, &signer) &&
+            (signer.by_authority || key.len == 0 || span_is(key, signer.key)) &&
+            line_allows(policies, &signer, name))
+            return true;
+    }
+    return false;
+}
+
+struct span signers_authority(struct span signature, struct arena *arena) {
+    static const char begin[] = "-----BEGIN SSH SIGNATURE-----",
+                      end[] = "-----END SSH SIGNATURE-----";
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    CLEANUP(text_clear) struct text plain = TEXT_INIT;
+    char sum[SUM_SSH_KEY_BYTES];
+    struct ssh_key key;
+    struct span blob, base64 = span_trim(signature);
+    size_t edges = sizeof(begin) - 1 + sizeof(end) - 1;
+    if (!span_starts(base64, begin) || !span_ends(base64, end) ||
+        base64.len < edges ||
+        !sum_base64(span_make(base64.p + sizeof(begin) - 1, base64.len - edges),
+                    &bytes) ||
+        !ssh_signature_key(text_span(&bytes), &blob) ||
+        !ssh_key_parse(blob, &key, &plain))
+        return SPAN("unknown");
+    if (key.authority.len == 0)
+        return (struct span){0};
+    sum_ssh_blob(key.authority, sum);
+    return arena_span(arena, span_of(sum));
 }

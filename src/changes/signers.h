@@ -12,14 +12,22 @@
  * what signers_allow needs; keys of certificate authorities are left out. Lives
  * in the arena. Without a list there are none. False: the list of allowed
  * signers cannot be read; ERR_TEMPORARY, ERR_DENIED, ERR_DATA (it has more than
- * 1 MiB). If only that of revoked keys cannot be read, no_signature says so. */
+ * 1 MiB). If only that of revoked keys cannot be read, or
+ * is damaged, no_signature says so. */
 bool signers_read(const struct base *base, struct arena *arena,
                   struct policies *policies, struct err *err);
-/* True if the list lets somebody sign under this name ("user:bob@host"; empty:
- * any) with this key (empty: any), and the key is not revoked. A certificate
- * authority may have given its names any key. */
-bool signers_allow(const struct policies *policies, struct span name,
-                   struct span key);
+/* True if the lists, as they are now, let the key of a signed approval sign
+ * under its name: by itself, or by a certificate of its authority. */
+bool signers_allow(const struct policies *policies,
+                   const struct approval_given *given);
+/* True if somebody could sign under this name ("user:bob@host"; empty: any)
+ * with this key (empty: any), which any listed authority may have certified. */
+bool signers_might_allow(const struct policies *policies, struct span name,
+                         struct span key);
+/* The key of the authority, "SHA256:...", if the armored signature was made
+ * with a certificate; otherwise empty. "unknown", which no list allows: it
+ * cannot be read. */
+struct span signers_authority(struct span signature, struct arena *arena);
 /* Changes if one of the lists does. */
 uint64_t signers_version(const struct base *base);
 

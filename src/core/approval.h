@@ -67,14 +67,16 @@ struct approval_subject {
 };
 
 struct approval_given {
-    struct span who;   /* "uid:7", "person:bob"; for a signature
-                          "user:bob@host" */
-    struct span alias; /* for a signature or a person: the account with that
-                          name, "uid:7"; for a signature also the person,
-                          "person:bob"; empty: there is none. Used only to tell
-                          people apart, not for permissions */
-    struct span key;   /* for a signature: likewise, since one key may sign
-                          under several names; otherwise empty */
+    struct span who;       /* "uid:7", "person:bob"; for a signature
+                              "user:bob@host" */
+    struct span alias;     /* for a signature or a person: the account with that
+                              name, "uid:7"; for a signature also the person,
+                              "person:bob"; empty: there is none. Used only to tell
+                              people apart, not for permissions */
+    struct span key;       /* for a signature: likewise, since one key may sign
+                              under several names; otherwise empty */
+    struct span authority; /* for a signature by a certificate: the key of its
+                              authority; otherwise empty */
     struct approval_list groups; /* "@group": those of its account */
     bool is_operator, is_signed;
     bool is_withdrawn;  /* who gave it could not give it any more */

@@ -48,14 +48,15 @@ void sum_ssh_blob(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
     sum_ssh_digest(digest, ret);
 }
 
-bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]) {
+bool sum_base64(struct span base64, struct text *out) {
     struct base64_decode_ctx state;
-    size_t len = BASE64_DECODE_LENGTH(key.len);
+    size_t len = BASE64_DECODE_LENGTH(base64.len);
     uint8_t *bytes = mem_alloc(len + 1);
     base64_decode_init(&state);
-    bool ok = base64_decode_update(&state, &len, bytes, key.len, key.p) &&
+    bool ok = base64_decode_update(&state, &len, bytes, base64.len, base64.p) &&
               base64_decode_final(&state);
-    sum_ssh_blob(span_make(bytes, ok ? len : 0), ret);
+    if (ok)
+        text_add(out, bytes, len);
     free(bytes);
     return ok;
 }

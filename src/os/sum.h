@@ -12,13 +12,15 @@ enum { SUM_BYTES = 32, SUM_TEXT_BYTES = 65 };
 
 void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]);
 
-/* The fingerprint of an SSH key, which is given in base64: "SHA256:" and 43
- * digits of base64, as ssh-keygen prints it. False: not base64. */
+/* The fingerprint of an SSH key, of which these are the bytes: "SHA256:" and 43
+ * digits of base64, as ssh-keygen prints it. */
 enum { SUM_SSH_KEY_BYTES = 51 };
-bool sum_ssh_key(struct span key, char ret[SUM_SSH_KEY_BYTES]);
-/* The same for the bytes of the key, and for their SHA-256 (SUM_BYTES). */
 void sum_ssh_blob(struct span key, char ret[SUM_SSH_KEY_BYTES]);
+/* The same from their SHA-256 (SUM_BYTES). */
 void sum_ssh_digest(const unsigned char *digest, char ret[SUM_SSH_KEY_BYTES]);
+/* Appends what the base64 stands for; white space in it is skipped. False: it
+ * is none; nothing is appended. */
+bool sum_base64(struct span base64, struct text *out);
 
 /* The sum of a stream; sum_end frees it. */
 struct sum;

@@ -18,6 +18,7 @@ enum revoked_how {
 struct revoked_key {
     enum revoked_how how;
     struct span bytes;
+    struct span type; /* REVOKED_BASE64: what the line says, unchecked */
 };
 
 /* A position in a list; begin with the list as `rest`. */

@@ -268,7 +268,7 @@ withdraw() {
     with_signers
     held C1 prod
     pointsman hold C1
-    pointsman approve --sign-with alice --as alice@example.org C1
+    ${sign_C1:-pointsman approve --sign-with alice --as alice@example.org C1}
     "$@"
     pointsman release C1
     within pointsman daemon all --until-idle
@@ -317,7 +317,29 @@ unreadable() {
     [ "${1:-}" != again ] || : >base/revoked
     printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
 }
-for how in unlisted excluded in_list in_krl in_krl_by_sum unreadable; do
+other_purpose() {
+    sed -i /alice/d base/allowed_signers
+    signer "alice@example.org namespaces=\"$([ "${1:-}" = again ] ||
+        echo git,!)cq-approve\"" alice
+}
+beside_an_authority() {
+    unlisted "$@"
+    signer '*@example.org cert-authority' bob
+}
+# revoke_line TEXT [again]
+revoke_line() {
+    printf '%s\n' "$1" >base/revoked
+    [ "${2:-}" != again ] || : >base/revoked
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+}
+behind_a_tab() {
+    revoke_line "$(cut -d ' ' -f 1,2 alice.pub | tr ' ' '\t')" "$@"
+}
+junk_line() {
+    revoke_line 'ssh-ed25519 AAAAjunk' "$@"
+}
+for how in unlisted excluded other_purpose beside_an_authority in_list in_krl \
+    in_krl_by_sum behind_a_tab unreadable junk_line; do
     scenario "an approval ends with its key: $how" withdraw $how
 done
 
@@ -342,6 +364,40 @@ for how in unlisted in_list; do
 done
 approvers="alice@example.org <alice@example.org>;$approvers"
 scenario 'a commit names all approvals that count' withdrawn_is_not_named true
+# The key of bob certifies that of alice.
+sign_with_certificate() {
+    : >base/allowed_signers
+    signer 'alice@example.org cert-authority' bob
+    ssh-keygen -q -s bob -I id -n alice@example.org alice.pub
+    pointsman approve --print --as alice@example.org C1 >text
+    ssh-keygen -q -Y sign -n cq-approve -f alice-cert.pub text
+    pointsman approve --signature text.sig C1
+}
+revoked_key() {
+    revoke_line "$(cat alice.pub)" "$@"
+}
+revoked_authority() {
+    revoke_line "$(cat bob.pub)" "$@"
+}
+revoked_certificate() {
+    revoke_line "$(cat alice-cert.pub)" "$@"
+}
+other_authority() {
+    : >base/allowed_signers
+    signer 'alice@example.org cert-authority' \
+        "$([ "${1:-}" = again ] && echo bob || echo carol)"
+}
+no_authority() {
+    : >base/allowed_signers
+    signer "alice@example.org$([ "${1:-}" != again ] ||
+        echo ' cert-authority')" bob
+}
+sign_C1=sign_with_certificate
+for how in revoked_key revoked_authority revoked_certificate other_authority \
+    no_authority; do
+    scenario "an approval ends with its certificate: $how" withdraw $how
+done
+sign_C1=
 
 # Nobody reads the configuration again or submits anything.
 withdraw_while_served() {
