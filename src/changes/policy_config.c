@@ -45,10 +45,11 @@ static bool check_target(const struct config *config, struct span item,
                          (int)item.len, item.p, (int)item.len, item.p);
 }
 
-/* Other programs give these bytes a meaning in patterns, so a policy that has
- * them by mistake would match nothing. */
+/* Other programs give these bytes a meaning in patterns, begin a comment with
+ * them or separate patterns by them, so a policy that has them by mistake would
+ * match nothing. */
 static bool looks_foreign(struct span pattern) {
-    static const char marks[] = "[]{}\\";
+    static const char marks[] = "[]{}\\ \t#;";
     for (size_t i = 0; i < pattern.len; i++)
         if (memchr(marks, pattern.p[i], sizeof(marks) - 1))
             return true;
@@ -59,8 +60,9 @@ static bool check_path(const struct config_list_item *item,
                        const struct config_spot *spot) {
     const char *fault = path_pattern_fault(item->text);
     if (fault == NULL && !item->is_quoted && looks_foreign(item->text))
-        fault = "a pattern has only *, ** and ?; a name that contains [ ] { } "
-                "or \\ or begins with ! is written in quotes";
+        fault = "a pattern has only *, ** and ?, and no comment behind it; "
+                "commas separate patterns; a name that contains [ ] { } \\ # ; "
+                "or a blank or begins with ! is written in quotes";
     return fault == NULL ||
            config_refuse(spot, "path '%.*s': %s", (int)item->text.len,
                          item->text.p, fault);

@@ -367,19 +367,27 @@ static void lists_are_separated_by_commas_or_lines(void **state) {
                  faults[i][0], faults[i][1]);
         assert_refused(text, refusal);
     }
-    static const char *const foreign[] = {"src/{a", "src/[ab].c", "!prod/**",
-                                          "a\\b"};
+    static const char *const foreign[] = {"src/{a",
+                                          "src/[ab].c",
+                                          "!prod/**",
+                                          "a\\b",
+                                          "prod/** # the site",
+                                          "prod/** ; the site",
+                                          "prod/** site/**",
+                                          "prod/**;site/**"};
     for (size_t i = 0; i < COUNT(foreign); i++) {
         char text[128], refusal[256];
         snprintf(text, sizeof(text), "[approval \"a\"]\npath = %s\n",
                  foreign[i]);
         snprintf(refusal, sizeof(refusal),
-                 "pointsman.conf:2: path '%s': a pattern has only *, ** and ?; "
-                 "a name that contains [ ] { } or \\ or begins with ! is "
+                 "pointsman.conf:2: path '%s': a pattern has only *, ** and ?, "
+                 "and no comment behind it; commas separate patterns; a name "
+                 "that contains [ ] { } \\ # ; or a blank or begins with ! is "
                  "written in quotes",
                  foreign[i]);
         assert_refused(text, refusal);
     }
+    assert_read(&config, "[approval \"a\"]\npath = \"a b\", \"c#;d\"\n");
 }
 
 static void a_name_belongs_to_one_person(void **state) {
