@@ -172,15 +172,28 @@ static bool read_base(struct reader *reader) {
                         "is not a commit id (40 or 64 lower-case hex digits)");
 }
 
+/* True if a byte is a control character, or with `blanks` a blank. */
+static bool has_control(struct span text, bool blanks) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c < 0x20 || c == 0x7f || (blanks && c == ' '))
+            return true;
+    }
+    return false;
+}
+
 /* Name <mail>: a form that git accepts, without bytes that would end a header
- * line. */
+ * line or that the commit would leave out, so that the author of the commit is
+ * who the approvals take for the author. */
 static bool author_is_valid(struct span author) {
     const char *open = memchr(author.p, '<', author.len);
     if (!open || open == author.p || open[-1] != ' ' ||
         author.len > VALUE_BYTES || author.p[author.len - 1] != '>')
         return false;
     size_t behind = author.len - 1 - (size_t)(open + 1 - author.p);
-    return !memchr(open + 1, '<', behind) && !memchr(open + 1, '>', behind) &&
+    return !has_control(author, false) &&
+           !has_control(span_make(open + 1, behind), true) &&
+           !memchr(open + 1, '<', behind) && !memchr(open + 1, '>', behind) &&
            !memchr(author.p, '>', (size_t)(open - author.p)) &&
            span_trim(span_make(author.p, (size_t)(open - author.p))).len;
 }
@@ -192,7 +205,8 @@ static bool read_authorship(struct reader *reader) {
         return false;
     if (meta->author.len && !author_is_valid(meta->author))
         return refuse_value(reader, "author", meta->author,
-                            "is not of the form 'Name <mail>'");
+                            "is not of the form 'Name <mail>', without control "
+                            "characters and without blanks in the mail");
     if (meta->date.len && !wall_parse(meta->date, &meta->date_wall))
         return refuse_value(reader, "date", meta->date,
                             "is not a time like 2026-11-21T19:20:21+01:00");

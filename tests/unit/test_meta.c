@@ -120,6 +120,10 @@ static void wrong_values_are_refused_with_their_section(void **state) {
         {HEAD "##author\nJoe\n", "##author"},
         {HEAD "##author\n<j@x>\n", "##author"},
         {HEAD "##author\nJ <a> <b>\n", "##author"},
+        {HEAD "##author\nJ < j@x>\n", "##author"},
+        {HEAD "##author\nJ <j@x >\n", "##author"},
+        {HEAD "##author\nJ <j@\001x>\n", "##author"},
+        {HEAD "##author\nJ\177 <j@x>\n", "##author"},
         {HEAD "##date\nyesterday\n", "##date"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
