@@ -218,6 +218,10 @@ void base_shell_check(const struct base *base, base_shell_fault *fault,
  * role. */
 struct access_actor base_actor(const struct base *base, uid_t uid);
 bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
+/* The same for an account or a person, as recorded with a job. */
+bool base_submitter_has_role(const struct base *base,
+                             const struct access_owner *submitter,
+                             enum access_role role);
 /* The actor as which this process acts on a base with these rules. */
 struct access_actor base_caller(const struct access_rules *rules);
 

@@ -117,6 +117,14 @@ bool base_has_role(const struct base *base, uid_t uid, enum access_role role) {
            base_actor(base, uid).role >= role;
 }
 
+bool base_submitter_has_role(const struct base *base,
+                             const struct access_owner *submitter,
+                             enum access_role role) {
+    struct span person = access_actor_person_of(submitter->actor);
+    return person.len > 0 ? access_role_of_person(&base->access, person) >= role
+                          : base_has_role(base, submitter->uid, role);
+}
+
 struct access_actor base_caller(const struct access_rules *rules) {
     gid_t groups[NGROUPS_MAX + 1];
     int count = getgroups(NGROUPS_MAX, groups);

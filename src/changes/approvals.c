@@ -34,12 +34,8 @@ static void policies_add_own(struct policies *policies, const struct base *base,
                      SPAN("it asks for a limit above rollback-max"));
         return;
     }
-    struct span person = access_actor_person_of(job->actor);
-    bool is_operator =
-        person.len > 0
-            ? access_role_of_person(&base->access, person) >= ACCESS_OPERATOR
-            : base_has_role(base, job->uid, ACCESS_OPERATOR);
-    if (!is_operator)
+    struct access_owner submitter = {.uid = job->uid, .actor = job->actor};
+    if (!base_submitter_has_role(base, &submitter, ACCESS_OPERATOR))
         policies_add(policies, SPAN("rollback"),
                      SPAN("its submitter is no operator"));
 }

@@ -160,8 +160,18 @@ static bool can_be_done(const struct candidate *candidate,
     return false;
 }
 
+/* What depends on the old set depends on the new one then, so whoever may not
+ * cancel the old one may not replace it either. */
+static bool is_whose(const struct base *base,
+                     const struct access_owner *submitter,
+                     const struct job *old) {
+    struct access_owner owner = {.uid = old->uid, .actor = old->actor};
+    return access_owner_is_same(submitter, &owner) ||
+           base_submitter_has_role(base, submitter, ACCESS_OPERATOR);
+}
+
 /* C1: only a set that failed, was cancelled or was abandoned may be
- * superseded. */
+ * superseded, by its submitter or an operator. */
 static bool may_supersede(const struct base *base,
                           const struct candidate *candidate, bool *ret_may,
                           struct ruling_why *why, struct err *err) {
@@ -180,6 +190,13 @@ static bool may_supersede(const struct base *base,
         set_ruling(why, "bad-supersedes", "it supersedes '%.*s', which is %s",
                    (int)old.len, old.p,
                    known ? job_state_word(job.state) : "not known here");
+    else if (!is_whose(base, &candidate->submitter, &job)) {
+        *ret_may = false;
+        set_ruling(why, "bad-supersedes",
+                   "it supersedes '%.*s', which somebody else submitted; that "
+                   "needs the role operator",
+                   (int)old.len, old.p);
+    }
     return true;
 }
 

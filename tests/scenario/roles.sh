@@ -243,6 +243,37 @@ lost_operator() {
 }
 scenario 'a rollback waits if its submitter is no operator any more' lost_operator
 
+# supersedes_C1 ACCOUNT ID COMMAND: hands in a set that replaces C1
+supersedes_C1() {
+    make_set "$2" DC "$2" content '##supersedes' C1
+    chmod 644 "$made"
+    as "$1" pointsman change "$3" "$made"
+}
+
+replaced() {
+    make_base
+    chmod 711 "$here"
+    printf '[access]\nsubmitter = alice, bob\noperator = olga\n' \
+        >base/conf.d/access.conf
+    chown -R owner base project.git
+    serve_as owner
+    make_set C1 DC C1 content '##dependencies' none
+    chmod 644 "$made"
+    as alice pointsman change submit "$made"
+    as alice pointsman cancel C1
+    ends 100 supersedes_C1 bob M1 submit
+    says "it supersedes 'C1', which somebody else submitted" err
+    supersedes_C1 bob M2 put
+    within sh -c 'until [ -e base/reject/M2*.why ]; do :; done'
+    says 'needs the role operator' base/reject/M2*.why
+    for by in 'alice C2' 'olga C3'; do
+        # shellcheck disable=SC2086
+        supersedes_C1 $by submit
+        as owner timeout "${SCENARIO_NET:-120}" pointsman wait "${by#* }"
+    done
+}
+scenario 'nobody replaces the set of somebody else' replaced
+
 asked() {
     make_base
     chmod 711 "$here"
