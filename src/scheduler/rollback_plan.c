@@ -117,15 +117,51 @@ static bool add_dependents(struct asking *asking, struct span id,
     return true;
 }
 
-/* The dependents of a set that this one supersedes depend on this one (O10);
- * `depth` ends a cycle of them, which cannot normally exist. */
+static bool is_in_effect(const struct job *job) {
+    return job->state == STATE_DONE && job->rolled_back_by.len == 0;
+}
+
+enum { CHAIN_MAX = 64 };
+
+/* True if a set that supersedes this one, at any depth, is in effect and is not
+ * rolled back now (O10). */
+static bool is_served(struct asking *asking, struct span id, unsigned depth,
+                      bool *ret_served, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    *ret_served = false;
+    if (depth == CHAIN_MAX)
+        return true;
+    if (!store_edges_to(asking->store, id, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_served; i++) {
+        struct job job;
+        if (edges[i].kind != EDGE_SUPERSEDES)
+            continue;
+        if (!store_job(asking->store, edges[i].num, &arena, &job, err))
+            return false;
+        *ret_served = is_in_effect(&job) &&
+                      !rollback_knows(asking->plan->rollback, job.num);
+        if (!*ret_served &&
+            !is_served(asking, job.id, depth + 1, ret_served, err))
+            return false;
+    }
+    return true;
+}
+
+/* The dependents of a set that this one supersedes depend on this one, unless
+ * another successor serves them; `depth` ends a cycle of them, which cannot
+ * normally exist. */
 static bool answer_dependents(struct asking *asking, struct span id,
                               uint64_t num, unsigned depth, struct err *err) {
-    enum { CHAIN_MAX = 64 };
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job_edge *edges;
     size_t count;
-    if (!add_dependents(asking, id, err) ||
+    bool served = false;
+    if (depth > 0 && !is_served(asking, id, 0, &served, err))
+        return false;
+    if ((!served && !add_dependents(asking, id, err)) ||
         !store_edges_from(asking->store, num, &arena, &edges, &count, err))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -187,10 +223,6 @@ static bool landing_begun(struct asking *asking, uint64_t num,
         }
     }
     return true;
-}
-
-static bool is_in_effect(const struct job *job) {
-    return job->state == STATE_DONE && job->rolled_back_by.len == 0;
 }
 
 static bool add_group(struct asking *asking, const struct job *job,
@@ -292,7 +324,6 @@ static bool will_be_in_effect(struct asking *asking,
                               const struct rollback_effects *effects,
                               struct span id, unsigned depth, bool *ret_serves,
                               struct err *err) {
-    enum { CHAIN_MAX = 64 };
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_edge_to *edges;
     struct job job;

@@ -356,4 +356,24 @@ running_rollback_restored() {
 scenario 'a rollback that runs when the registry is lost is completed once' \
     running_rollback_restored
 
+two_successors() {
+    make_base
+    submit_set OLD DC one 1
+    pointsman cancel OLD
+    submit_set NEW DC one 2 '##supersedes' OLD
+    submit_set USER DC two 2 '##dependencies' OLD
+    within pointsman daemon all --until-idle
+    submit_set OTHER DC three 3 '##supersedes' OLD
+    within pointsman daemon all --until-idle
+    pointsman -q rollback OTHER
+    within pointsman daemon all --until-idle
+    same 'files' "$(git -C project.git ls-tree --name-only main | tr '\n' ' ')" \
+        'README one two '
+    pointsman -q rollback NEW
+    within pointsman daemon all --until-idle
+    same 'files' "$(git -C project.git ls-tree --name-only main | tr '\n' ' ')" \
+        'README '
+}
+scenario 'a set that another successor serves is not rolled back' two_successors
+
 finish

@@ -206,10 +206,25 @@ static bool is_affected(const struct set *set) {
     return set->state != STATE_FAILED && !set->out;
 }
 
-/* Does set `at` depend on set `below` or on a set that `below` supersedes? */
+/* Does a set that stays in effect supersede this one, at any depth? */
+static bool is_served(const struct history *history, int old) {
+    for (size_t i = 0; i < history->count; i++) {
+        const struct set *set = &history->sets[i];
+        bool stays = set->state == STATE_DONE && !set->out && !set->taken;
+        for (int by = set->supersedes; stays && by >= 0;
+             by = history->sets[by].supersedes)
+            if (by == old)
+                return true;
+    }
+    return false;
+}
+
+/* Does set `at` depend on set `below`, or on a set that `below` supersedes and
+ * that nothing else serves? */
 static bool depends_on(const struct history *history, size_t at, size_t below) {
     for (int old = (int)below; old >= 0; old = history->sets[old].supersedes)
-        if (history->sets[at].needs >> old & 1)
+        if ((history->sets[at].needs >> old & 1) &&
+            (old == (int)below || !is_served(history, old)))
             return true;
     return false;
 }
