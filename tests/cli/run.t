@@ -69,7 +69,7 @@ $ pointsman run --array list -- sh -c 'test $POINTSMAN_NODE = one'
 # A job that is tried again says when.
 $ pointsman run --id again --retries 1 -- sh -c 'test -e tried || { : >tried; echo busy; exit 75; }; echo done'
 | busy
-! pointsman: again: attempt 1: temp; next attempt at 20...Z
+! pointsman: again: attempt 1: temp: exited with 75 (temporary failure); next attempt at 20...Z
 | done
 $ pointsman logs -f again
 ! pointsman: again: done since 20...Z: ok

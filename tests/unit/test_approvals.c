@@ -30,6 +30,10 @@ static int stage_begin(void **state) {
     assert_true(config_read(&stage->base.config, SPAN(policies), "test", &err));
     stage->base.store = store_memory_new();
     stage->base.uid = 1;
+    static const struct access_grant everybody = {.role = ACCESS_SUBMITTER,
+                                                  .who = ACCESS_EVERYBODY};
+    stage->base.access.grants = &everybody;
+    stage->base.access.grant_count = 1;
     *state = stage;
     return 0;
 }
