@@ -10,6 +10,7 @@
 #include "core/reason.h"
 #include "core/run_as.h"
 #include "os/dir.h"
+#include "landing/branch_note.h"
 #include "landing/branch_tip.h"
 #include "changes/checker.h"
 #include "changes/drop.h"
@@ -354,10 +355,15 @@ static struct span branch_seen(const struct base *base,
     char oid[OID_BYTES];
     if (target->git.len == 0)
         return (struct span){0};
-    if (!branch_tip_read(base_resolve(base->path, target->git, arena),
-                         target->branch, oid))
+    const char *git = base_resolve(base->path, target->git, arena);
+    if (!branch_tip_read(git, target->branch, oid))
         return (struct span){0};
-    return oid[0] != '\0' ? arena_span(arena, span_of(oid)) : SPAN("none");
+    if (oid[0] != '\0')
+        return arena_span(arena, span_of(oid));
+    /* A branch that was there before is only away. */
+    const char *notes = base_resolve(base->path, SPAN(BASE_BRANCHES), arena);
+    return branch_note_exists(notes, git, target->branch) ? (struct span){0}
+                                                          : SPAN("none");
 }
 
 static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,

@@ -4,6 +4,7 @@
 
 #include "changes/approvals.h"
 #include "changes/change_kind.h"
+#include "landing/branch_note.h"
 #include "landing/branch_tip.h"
 
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
@@ -47,9 +48,12 @@ static bool lacks_base(const struct base *base,
         candidate->name.class == SET_RB || candidate->meta.base.len > 0 ||
         candidate->meta.base_set.len > 0)
         return false;
-    return branch_tip_read(base_resolve(base->path, target->git, &arena),
-                           target->branch, oid) &&
-           oid[0] != '\0';
+    const char *git = base_resolve(base->path, target->git, &arena);
+    return branch_tip_read(git, target->branch, oid) &&
+           (oid[0] != '\0' ||
+            branch_note_exists(
+                base_resolve(base->path, SPAN(BASE_BRANCHES), &arena), git,
+                target->branch));
 }
 
 /* A rollback of sets is judged when it starts, by whom its sets are. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "os/fd.h"
 #include "os/owner.h"
 #include "os/sum.h"
+#include "landing/branch_tip.h"
 
 enum { NOTE_MAX_BYTES = 16384 };
 
@@ -131,4 +133,16 @@ bool branch_note_meet(const char *dir, const char *git, const char *branch,
         return note_write(dir, git, branch, tip, err);
     return strcmp(note.commit, tip) == 0 ||
            is_same(&note, git, branch, objects, err);
+}
+
+bool branch_note_exists(const char *dir, const char *git, struct span branch) {
+    CLEANUP(note_clear) struct note note = {.path = TEXT_INIT};
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_free_string) char *name = span_string(branch);
+    struct err ignored;
+    if (!branch_tip_directory(git, &path))
+        return true;
+    CLEANUP(text_free_string) char *real = realpath(text_string(&path), NULL);
+    return real == NULL || !note_read(dir, real, name, &note, &ignored) ||
+           note.exists;
 }

@@ -23,4 +23,9 @@ bool branch_note_meet(const char *dir, const char *git, const char *branch,
                       const char *tip, struct git_pipe *objects,
                       struct err *err);
 
+/* True if the branch has a note: if it is missing now, it is away. `git`: a git
+ * directory, or a work tree with .git inside. Also true if that cannot be found
+ * out. Starts no git. */
+bool branch_note_exists(const char *dir, const char *git, struct span branch);
+
 #endif

@@ -73,7 +73,8 @@ static bool take_oid(struct span oid, char ret_oid[OID_BYTES]) {
     return true;
 }
 
-/* Lines "OID NAME"; others begin with '#' or '^'. */
+/* Lines "OID NAME"; others begin with '#' or '^'. A file with anything else is
+ * damaged and says nothing about any branch. */
 static bool packed_read(const char *dir, const char *name,
                         char ret_oid[OID_BYTES]) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -85,8 +86,10 @@ static bool packed_read(const char *dir, const char *name,
         return errno == ENOENT;
     while (ok && ret_oid[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
         struct span oid, rest = span_trim(span_of(line));
-        if (span_cut(&rest, ' ', &oid) && span_is(rest, name))
-            ok = take_oid(oid, ret_oid);
+        if (line[0] == '#' || line[0] == '^')
+            continue;
+        ok = span_cut(&rest, ' ', &oid) && git_oid_is_valid(oid) &&
+             (!span_is(rest, name) || take_oid(oid, ret_oid));
     }
     fclose(file);
     return ok;

@@ -774,4 +774,28 @@ other_encoding() {
 }
 scenario 'the encoding of the log of the repository hides no set' other_encoding
 
+# ---- a branch that is away -------------------------------------------------------
+
+submitted_while_away() {
+    make_base 'poll = 1'
+    git -C project.git config core.logAllRefUpdates always
+    make_set Z DC f 1
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    mv project.git/refs/heads/main project.git/refs/heads/other
+    make_set T DC f 2 '##dependencies' Z
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place T P
+    mv project.git/refs/heads/other project.git/refs/heads/main
+    begin pointsman daemon all
+    daemon=$begun
+    ends 0 within pointsman wait T
+    kill "$daemon"
+    expect_exit "$daemon" 0
+    in_one_place T D
+}
+scenario 'a set that is submitted while its branch is away lands when it is back' \
+    submitted_while_away
+
 finish

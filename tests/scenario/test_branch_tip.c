@@ -37,6 +37,17 @@ static void packed_branches_are_found_and_loose_ones_win(void **state) {
     assert_string_equal(read_tip("target.git", "c"), old);
 }
 
+static void a_damaged_list_of_branches_says_nothing(void **state) {
+    (void)state;
+    begin();
+    const char *at = tip();
+    sh("git -C target.git pack-refs --all; echo junk >>target.git/packed-refs");
+    assert_string_equal(read_tip("target.git", "main"), at);
+    assert_string_equal(read_tip("target.git", "mai"), "unknown");
+    sh("echo junk >target.git/packed-refs");
+    assert_string_equal(read_tip("target.git", "main"), "unknown");
+}
+
 static void a_missing_branch_has_no_tip(void **state) {
     (void)state;
     begin();
@@ -111,6 +122,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tip_is_what_git_says),
         cmocka_unit_test(packed_branches_are_found_and_loose_ones_win),
+        cmocka_unit_test(a_damaged_list_of_branches_says_nothing),
         cmocka_unit_test(a_missing_branch_has_no_tip),
         cmocka_unit_test(the_tip_is_found_from_a_worktree),
         cmocka_unit_test(a_tip_not_in_the_files_is_unknown),
