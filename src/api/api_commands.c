@@ -146,15 +146,78 @@ static bool add_retry(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
+/* True if the submitter set the hold `operator`: the job was submitted held, or
+ * the last `hold` came from him. */
+static bool held_by_submitter(struct api_call *call, const struct job *job,
+                              bool *ret_own, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct access_owner owner = {job->uid, job->actor}, holder;
+    struct store_event *events;
+    size_t count;
+
+    *ret_own = true;
+    if (!store_events(call->api->options.store, 0, job->num, 0, &arena, &events,
+                      &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_HOLD &&
+            span_is(events[i].detail, job_hold_word(HOLD_OPERATOR)))
+            *ret_own = access_owner_parse(events[i].actor, &holder) &&
+                       access_owner_is_same(&holder, &owner);
+    return true;
+}
+
+static bool is_operator(const struct api_call *call) {
+    return call->request.actor.role >= ACCESS_OPERATOR;
+}
+
+/* An operator who holds what its submitter holds makes it his hold. */
+static bool takes_over(struct api_call *call, const struct job *job,
+                       bool *ret_takes, struct err *err) {
+    struct access_owner owner = {job->uid, job->actor};
+    struct access_owner caller = {call->request.actor.uid, api_actor(call)};
+
+    *ret_takes = false;
+    return (job->holds & HOLD_OPERATOR) == 0 || !is_operator(call) ||
+           access_owner_is_same(&caller, &owner) ||
+           held_by_submitter(call, job, ret_takes, err);
+}
+
 static bool add_hold(struct api_call *call, struct store_batch *batch,
                      struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
 
+    bool takes;
+
     if (job_state_is_final(job->state))
         return refuse_ended(call, job, err);
+    if (!takes_over(call, job, &takes, err))
+        return false;
+    if (takes)
+        (void)store_release(batch, job->num, HOLD_OPERATOR, command->because);
     command->index =
         store_hold(batch, job->num, HOLD_OPERATOR, command->because);
     return true;
+}
+
+/* A submitter lifts the hold that he set himself. */
+static bool may_release(struct api_call *call, const struct job *job,
+                        struct err *err) {
+    bool own = (job->holds & HOLDS_RELEASED) == HOLD_OPERATOR;
+
+    if (is_operator(call))
+        return true;
+    if (own && !held_by_submitter(call, job, &own, err))
+        return false;
+    return own || err_set(err, ERR_DENIED,
+                          "job '%.*s' is held by %s; to lift that needs the "
+                          "role operator",
+                          (int)job->id.len, job->id.p,
+                          (job->holds & HOLD_AMBIGUOUS) != 0
+                              ? "the program, as ambiguous"
+                          : (job->holds & HOLD_ACCOUNT) != 0
+                              ? "the program, for its account"
+                              : "somebody else than its submitter");
 }
 
 static bool add_release(struct api_call *call, struct store_batch *batch,
@@ -163,18 +226,18 @@ static bool add_release(struct api_call *call, struct store_batch *batch,
     unsigned ours = job->holds & HOLDS_RELEASED;
     bool waits = backs_off(call, job);
 
-    if (waits && (job->holds == 0 || ours != 0))
-        add_at_once(batch, command);
-    if (waits && job->holds == 0)
-        return true;
-    if (job_state_is_final(job->state) || job->holds == 0)
+    if (job_state_is_final(job->state) || (job->holds == 0 && !waits))
         return refuse(err, job, "is not held");
-    if (ours == 0)
+    if (job->holds != 0 && ours == 0)
         return refuse(
             err, job,
             (job->holds & HOLD_ROLLBACK) != 0
                 ? "is held by a rollback; the hold ends with the rollback"
                 : "waits for an approval");
+    if (ours != 0 && !may_release(call, job, err))
+        return false;
+    if (waits)
+        add_at_once(batch, command);
     for (unsigned bit = 1; bit <= ours; bit <<= 1)
         if ((ours & bit) != 0)
             command->index = store_release(batch, job->num, (enum job_hold)bit,

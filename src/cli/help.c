@@ -408,7 +408,8 @@ static void topic_roles(struct text *out) {
                           "whether it is healthy",
         [ACCESS_VIEWER] = "lists jobs, and reads their output and history",
         [ACCESS_SUBMITTER] = "submits commands and change sets; cancels, "
-                             "holds, releases and retries their own jobs",
+                             "holds and retries their own jobs, and releases "
+                             "those that they hold themselves",
         [ACCESS_OPERATOR] = "does that to the jobs of others, changes "
                             "schedules, and approves rollbacks",
         [ACCESS_ADMIN] = "changes settings, reads the configuration, checks "

@@ -274,6 +274,23 @@ replaced() {
 }
 scenario 'nobody replaces the set of somebody else' replaced
 
+kept() {
+    shared 'submitter = alice' 'operator = olga' 'commands-as-owner = yes'
+    for id in own held; do
+        as alice pointsman submit --id $id --hold -- true
+    done
+    as alice pointsman release own
+    # An operator who holds it too makes the hold his.
+    as olga pointsman hold held
+    ends 77 as alice pointsman release held
+    says 'held by somebody else than its submitter' err
+    as alice pointsman hold held
+    ends 77 as alice pointsman release held
+    as olga pointsman release held
+    as owner timeout "${SCENARIO_NET:-120}" pointsman wait own held
+}
+scenario 'a submitter does not lift the hold of an operator' kept
+
 asked() {
     make_base
     chmod 711 "$here"

@@ -146,10 +146,28 @@ static void submitters_can_change_only_their_own_jobs(void **state) {
         text_addf(&uri, "/api/v1/jobs/own/%s", verbs[i]);
         become_role(4712, ACCESS_SUBMITTER);
         ask_expect(&asking, API_POST, text_string(&uri), "{}", 403);
-        become_role(i % 2 ? 4711 : 4713,
-                    i % 2 ? ACCESS_SUBMITTER : ACCESS_OPERATOR);
+        become_role(i % 2 ? 4713 : 4711,
+                    i % 2 ? ACCESS_OPERATOR : ACCESS_SUBMITTER);
         ask_expect(&asking, API_POST, text_string(&uri), "{}", 200);
     }
+}
+
+static void a_submitter_lifts_only_his_own_hold(void **state) {
+    (void)state;
+    static const char hold[] = "/api/v1/jobs/own/hold",
+                      release[] = "/api/v1/jobs/own/release";
+    become_role(4711, ACCESS_SUBMITTER);
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"own\",\"command\":[\"x\"],\"hold\":true}", 201);
+    ask_expect(&asking, API_POST, release, "{}", 200);
+    ask_expect(&asking, API_POST, hold, "{}", 200);
+    become_role(4713, ACCESS_OPERATOR);
+    ask_expect(&asking, API_POST, hold, "{}", 200);
+    become_role(4711, ACCESS_SUBMITTER);
+    ask_expect(&asking, API_POST, hold, "{}", 200);
+    ask_expect(&asking, API_POST, release, "{}", 403);
+    become_role(4713, ACCESS_OPERATOR);
+    ask_expect(&asking, API_POST, release, "{}", 200);
 }
 
 static void a_bulk_command_skips_the_jobs_of_others(void **state) {
@@ -263,6 +281,7 @@ int main(void) {
         TEST(every_route_refuses_each_lesser_role),
         TEST(a_refusal_names_the_role_and_who_has_it),
         TEST(submitters_can_change_only_their_own_jobs),
+        TEST(a_submitter_lifts_only_his_own_hold),
         TEST(a_bulk_command_skips_the_jobs_of_others),
         TEST(an_account_without_a_role_is_refused),
         TEST(a_role_given_while_the_server_runs_counts_at_once),
