@@ -310,9 +310,14 @@ static void unquoted(struct span said, struct text *out) {
     }
 }
 
-static enum err_kind kind_of(struct span said, struct child_end end) {
+/* update-ref names only the branch and files of the repository. */
+static enum err_kind kind_of(const char *verb, struct span said,
+                             struct child_end end) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
-    unquoted(said, &words);
+    if (strcmp(verb, "update-ref") == 0)
+        text_addspan(&words, said);
+    else
+        unquoted(said, &words);
     if (is_unavailable(text_string(&words)))
         return ERR_UNAVAILABLE;
     if (is_temporary(text_string(&words)) || end.code == 141)
@@ -342,7 +347,7 @@ static bool git_explain(const struct git_pipe *pipe, struct child_end end,
     if (line.len == 0)
         line = SPAN("it gave no reason");
     enum err_kind kind =
-        pipe->is_checkout ? ERR_CANNOT : kind_of(text_span(&said), end);
+        pipe->is_checkout ? ERR_CANNOT : kind_of(verb, text_span(&said), end);
     return err_set(err, kind, "git %s exited with %d: %.*s", verb, end.code,
                    (int)(line.len > 300 ? 300 : line.len), line.p);
 }

@@ -752,6 +752,7 @@ behind_old_dates() {
     ! grep rb-absent out || wrong 'the preview does not find S'
     rm -rf base
     pointsman --base "$here/base" restore before.tar
+    pointsman restore --resume
     within pointsman daemon all --until-idle
     in_one_place S D
     same 'landings of S' "$(times_landed S)" 1
