@@ -106,13 +106,19 @@ static bool is_same(const struct note *note, const char *git,
                    git, note->commit, branch, text_string(&note->path));
 }
 
-/* git removes or renames the reflog together with its branch. */
+/* git removes or renames the reflog together with its branch. A single line may
+ * be left by a git that was killed before it had created the branch. */
 static bool has_reflog(const char *git, const char *branch) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
-    struct stat st;
+    char head[4096]; /* of the log: longer than any line of git */
     text_addf(&path, "%s/logs/refs/heads/%s", git, branch);
-    return stat(text_string(&path), &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_size > 0;
+    CLEANUP(fd_close) int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    if (n <= 0)
+        return n < 0;
+    struct span rest = span_make(head, (size_t)n), line;
+    (void)span_cut(&rest, '\n', &line);
+    return rest.len > 0 || !span_starts(line, "00000000");
 }
 
 bool branch_note_meet(const char *dir, const char *git, const char *branch,
@@ -127,8 +133,9 @@ bool branch_note_meet(const char *dir, const char *git, const char *branch,
         return !(note.exists || has_reflog(git, branch)) ||
                err_set(err, ERR_UNAVAILABLE,
                        "branch '%s' is missing in the repository '%s' and "
-                       "existed before; restore it, it is not created again",
-                       branch, git);
+                       "existed before; restore it, it is not created again "
+                       "(unless '%s' and its reflog are removed)",
+                       branch, git, text_string(&note.path));
     if (note.commit[0] == '\0')
         return note_write(dir, git, branch, tip, err);
     return strcmp(note.commit, tip) == 0 ||

@@ -137,9 +137,20 @@ bool ref_plain_lock(struct ref_plain *plain, const char *old) {
            value_read(plain, &value, &st) && span_is(text_span(&value), old);
 }
 
-/* Unlike git's, the lines follow the rename: after a kill in between, one is
- * missing. A line about a move that never happened would make the next attempt
- * compare its set with a commit that was not on the branch. */
+/* While the locks are held, nobody else replaces or shortens the log. */
+static void line_add(int log, struct span line, const char *name) {
+    struct err err = {0};
+    struct stat before;
+    if (fstat(log, &before) == 0 && dir_write_file(log, line, &err))
+        return;
+    printf("cannot write the reflog '%s': %s\n", name, err.text);
+    (void)!ftruncate(log, before.st_size);
+}
+
+/* The locks stay until ref_plain_end, since `git gc` takes them to rewrite the
+ * logs. Unlike git's, the lines follow the rename: after a kill in between, one
+ * is missing. A line about a move that never happened would make the next
+ * attempt compare its set with a commit that was not on the branch. */
 bool ref_plain_commit(struct ref_plain *plain, const char *old, const char *to,
                       const char *message) {
     int dir = plain->git->dir_fd;
@@ -151,12 +162,12 @@ bool ref_plain_commit(struct ref_plain *plain, const char *old, const char *to,
               to, (long long)wall_s(clock_wall()), message);
     if (log < 0 || (plain->has_head && head < 0) ||
         strchr(message, '\n') != NULL ||
-        renameat(dir, plain->lock, dir, plain->ref) != 0)
+        renameat(dir, plain->fresh, dir, plain->ref) != 0)
         return false;
-    plain->locked = false;
-    if (!dir_write_file(log, text_span(&line), NULL) ||
-        (plain->has_head && !dir_write_file(head, text_span(&line), NULL)))
-        printf("cannot write the reflog of '%s'\n", plain->ref);
+    plain->fresh[0] = '\0';
+    line_add(log, text_span(&line), plain->log);
+    if (plain->has_head)
+        line_add(head, text_span(&line), "logs/HEAD");
     return true;
 }
 
