@@ -422,9 +422,9 @@ static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     job->actor = set->candidate.submitter.actor;
     job->cause = SPAN(CAUSE_PERSON);
     approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
-    /* The original may admit it too. */
+    /* The original may admit it too, and what cannot be read may say so. */
     struct span since;
-    if (base_restored(prequeue->base, &entry->arena, &since, NULL) &&
+    if (!base_restored(prequeue->base, &entry->arena, &since, NULL) ||
         since.len > 0)
         job->holds |= HOLD_RESTORED;
     job->admitted = prequeue->now;

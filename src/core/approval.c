@@ -270,7 +270,8 @@ static bool has_ticket(const struct approval_policy *policy,
         if (matches(policy->ticket, subject->tickets[i], false))
             return true;
     for (size_t i = 0; i < count; i++)
-        if (given[i].ticket.len > 0 && !has_expired(policy, &given[i], now) &&
+        if (given[i].ticket.len > 0 && !given[i].is_withdrawn &&
+            !has_expired(policy, &given[i], now) &&
             matches(policy->ticket, given[i].ticket, false))
             return true;
     return false;

@@ -146,6 +146,8 @@ void scheduler_configure(struct scheduler *scheduler,
     take_options(scheduler, options);
     apply_limits(scheduler);
     targets_try(scheduler);
+    if (scheduler->settling)
+        targets_rest(scheduler);
     if (options->parts & SCHEDULER_STARTS) {
         target_trains_configure(scheduler);
         picker_restart(scheduler->picker);
