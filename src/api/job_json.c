@@ -151,6 +151,34 @@ void job_json(struct json *json, const struct job *job, struct arena *arena) {
     json_end(json);
 }
 
+void job_submission_json(struct json *json, struct span spec, bool with_values,
+                         struct arena *arena) {
+    struct json_value whole, value, part;
+    struct span key, name;
+    size_t cursor = 0;
+
+    if (spec.len == 0 || !json_parse_object(spec, &whole, NULL)) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    while (json_next(whole, &cursor, arena, &key, &value)) {
+        size_t at = 0;
+        json_key(json, arena_string(arena, key));
+        if (with_values || !span_is(key, "env") || value.type != JSON_OBJECT) {
+            json_raw(json, value.raw);
+            continue;
+        }
+        json_object(json);
+        while (json_next(value, &at, arena, &name, &part)) {
+            json_key(json, arena_string(arena, name));
+            json_null(json);
+        }
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void attempt_event(struct json *json, const char *event,
                           struct wall at) {
     if (at.ns == 0)

@@ -16,6 +16,10 @@ void job_json(struct json *json, const struct job *job, struct arena *arena);
 /* The same members inside an object already open. */
 void job_json_members(struct json *json, const struct job *job,
                       struct arena *arena);
+/* A submission, `spec` of struct job, or null if there is none. Not
+ * `with_values`: each value of its environment is null. */
+void job_submission_json(struct json *json, struct span spec, bool with_values,
+                         struct arena *arena);
 void job_attempt_json(struct json *json, const struct job *job,
                       const struct store_attempt *attempt,
                       const struct output_loss *loss);

@@ -406,7 +406,8 @@ static void topic_roles(struct text *out) {
     static const char *const meanings[ACCESS_ROLES] = {
         [ACCESS_NOBODY] = "uses commands that need no base, and asks a server "
                           "whether it is healthy",
-        [ACCESS_VIEWER] = "lists jobs, and reads their output and history",
+        [ACCESS_VIEWER] = "lists jobs, and reads their output and history, "
+                          "but not the values of `submit -e NAME=VALUE`",
         [ACCESS_SUBMITTER] = "submits commands and change sets; cancels, "
                              "holds and retries their own jobs, and releases "
                              "those that they hold themselves",

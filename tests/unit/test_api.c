@@ -152,6 +152,29 @@ static void submitters_can_change_only_their_own_jobs(void **state) {
     }
 }
 
+static void others_see_only_the_names_of_an_environment(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t uid;
+        enum access_role role;
+        const char *env;
+    } callers[] = {{4711, ACCESS_SUBMITTER, "\"env\":{\"PW\":\"secret\"}"},
+                   {4712, ACCESS_SUBMITTER, "\"env\":{\"PW\":null}"},
+                   {4713, ACCESS_VIEWER, "\"env\":{\"PW\":null}"},
+                   {4714, ACCESS_OPERATOR, "\"env\":{\"PW\":\"secret\"}"}};
+    become_role(4711, ACCESS_SUBMITTER);
+    ask_expect(
+        &asking, API_POST, "/api/v1/jobs",
+        "{\"id\":\"own\",\"command\":[\"x\"],\"env\":{\"PW\":\"secret\"}}",
+        201);
+    for (size_t i = 0; i < COUNT(callers); i++) {
+        become_role(callers[i].uid, callers[i].role);
+        struct answer answer = ask(&asking, API_GET, "/api/v1/jobs/own", NULL);
+        assert_true(answer_has(&answer, callers[i].env));
+        answer_clear(&answer);
+    }
+}
+
 static void a_submitter_lifts_only_his_own_hold(void **state) {
     (void)state;
     static const char hold[] = "/api/v1/jobs/own/hold",
@@ -282,6 +305,7 @@ int main(void) {
         TEST(a_refusal_names_the_role_and_who_has_it),
         TEST(submitters_can_change_only_their_own_jobs),
         TEST(a_submitter_lifts_only_his_own_hold),
+        TEST(others_see_only_the_names_of_an_environment),
         TEST(a_bulk_command_skips_the_jobs_of_others),
         TEST(an_account_without_a_role_is_refused),
         TEST(a_role_given_while_the_server_runs_counts_at_once),
