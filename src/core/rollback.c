@@ -198,11 +198,17 @@ static void report_nothing(const struct rollback *rollback, size_t count,
     }
 }
 
+/* What waits is not counted: anybody may submit sets that depend on a bad one,
+ * and they change nothing on the branch. */
+static size_t applied(const struct rollback_decision *decision) {
+    return decision->reverts + decision->stops;
+}
+
 static void report_too_large(const struct rollback_request *request,
                              const struct rollback_decision *decision,
                              struct text *detail) {
     enum { NAMED = 20 };
-    size_t sets = decision->reverts + decision->abandons + decision->stops;
+    size_t sets = applied(decision);
     size_t named = 0;
     text_addf(detail,
               "%zu sets with %zu files would be rolled back; the limits are "
@@ -210,7 +216,7 @@ static void report_too_large(const struct rollback_request *request,
               sets, decision->files, request->sets_max, request->files_max);
     for (size_t i = 0; i < decision->count && named < NAMED; i++) {
         const struct rollback_member *member = &decision->members[i];
-        if (member->fate > ROLLBACK_STOP)
+        if (member->fate != ROLLBACK_REVERT && member->fate != ROLLBACK_STOP)
             continue;
         text_addf(detail, " %.*s", (int)member->node.id.len, member->node.id.p);
         named++;
@@ -221,7 +227,7 @@ static void report_too_large(const struct rollback_request *request,
 
 static bool is_too_large(const struct rollback_request *request,
                          const struct rollback_decision *decision) {
-    size_t sets = decision->reverts + decision->abandons + decision->stops;
+    size_t sets = applied(decision);
     return (request->sets_max > 0 && sets > request->sets_max) ||
            (request->files_max > 0 && decision->files > request->files_max);
 }

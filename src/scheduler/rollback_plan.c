@@ -425,8 +425,9 @@ static bool decide_all(struct asking *asking, struct err *err) {
     decide(asking); /* who is a member */
     for (size_t i = 0; i < decision->count; i++) {
         const struct rollback_node *node = &decision->members[i].node;
-        if (decision->members[i].fate <= ROLLBACK_STOP && node->files > 0 &&
-            !add_files(asking, node->num, err))
+        enum rollback_fate fate = decision->members[i].fate;
+        bool applies = fate == ROLLBACK_REVERT || fate == ROLLBACK_STOP;
+        if (applies && node->files > 0 && !add_files(asking, node->num, err))
             return err_wrap(err, "cannot determine which files would change");
     }
     decide(asking);

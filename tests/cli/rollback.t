@@ -27,13 +27,13 @@ $ pointsman rollback --preview C1
 | C1  done, is reverted
 |   C2  done, is reverted
 |     C3  queued, is abandoned
-| 2 reverted, 1 abandoned, 0 stopped, 3 files
+| 2 reverted, 1 abandoned, 0 stopped, 2 files
 | the reverse merges are clean
-$ pointsman rollback --preview --limit 2 C1 | tail -1
-| 2 reverted, 1 abandoned, 0 stopped, 3 files
-! pointsman: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 2 sets and 5000 files (--limit): C1 C2 C3
+$ pointsman rollback --preview --limit 1 C1 | tail -1
+| 2 reverted, 1 abandoned, 0 stopped, 2 files
+! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2
 $ pointsman rollback --limit 1 C1
-! pointsman: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2 C3
+! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2
 = 100
 $ pointsman rollback C9
 ! pointsman: no job 'C9'...

@@ -17,7 +17,7 @@ $ pointsman rollback --preview C1
 | C1  done, is reverted
 |   C2  done, is reverted
 |   C3  queued, is abandoned
-| 2 reverted, 1 abandoned, 0 stopped, 3 files
+| 2 reverted, 1 abandoned, 0 stopped, 2 files
 | the reverse merges fail: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
 = 1
 $ pointsman rollback --preview --json C1 | tail -1

@@ -201,6 +201,15 @@ static void too_many_sets_are_listed(void **state) {
     assert_non_null(strstr(plan_of("C1", 1, false), "C1 C2"));
 }
 
+static void sets_that_wait_do_not_count_for_the_limit(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_QUEUED},
+          {"C3", "C1", STATE_EXECUTING});
+    assert_string_equal(plan_of("C1", 2, false),
+                        "C1 revert,  C2 abandon,  C3 stop");
+    assert_non_null(strstr(plan_of("C1", 1, false), "rb-too-large: 2 sets"));
+}
+
 /* ---- the plan ------------------------------------------------------------ */
 
 static void a_plan_is_parsed_as_it_was_formatted(void **state) {
@@ -386,6 +395,7 @@ int main(void) {
         cmocka_unit_test(a_rollback_has_only_one_target),
         cmocka_unit_test(a_rollback_of_nothing_is_reported),
         cmocka_unit_test(too_many_sets_are_listed),
+        cmocka_unit_test(sets_that_wait_do_not_count_for_the_limit),
         cmocka_unit_test(a_plan_is_parsed_as_it_was_formatted),
         cmocka_unit_test(a_member_has_a_fate_in_every_phase),
         cmocka_unit_test(words_of_phases_are_parsed),
