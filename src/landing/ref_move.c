@@ -92,6 +92,15 @@ static void note_format(const struct note *note, struct text *out) {
                       note->locks[i].changed_ns);
 }
 
+/* Makes the name of the note durable. */
+static bool notes_sync(const struct note *note) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    text_add(&dir, note->path, (size_t)(strrchr(note->path, '/') - note->path));
+    CLEANUP(fd_close)
+    int fd = open(text_string(&dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && fsync(fd) == 0;
+}
+
 /* Written to a temporary file and renamed: a note is complete or absent. */
 static bool note_write(const struct note *note, bool durable, struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
@@ -103,7 +112,8 @@ static bool note_write(const struct note *note, bool durable, struct err *err) {
                   0600);
     if (fd >= 0 && write(fd, bytes.p, bytes.len) == (ssize_t)bytes.len &&
         (!durable || fsync(fd) == 0) &&
-        rename(text_string(&fresh), note->path) == 0)
+        rename(text_string(&fresh), note->path) == 0 &&
+        (!durable || notes_sync(note)))
         return true;
     return err_errno(err, errno, "cannot write the note '%s'", note->path);
 }

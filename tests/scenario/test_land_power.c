@@ -1,7 +1,8 @@
 /* The state of a branch after a power failure: everything that a landing or a
  * rollback reported as done is readable. Three tests shut down a file system of
- * their own, which needs root and a loop device. The other test checks with a
- * trace that each object was synced before it got its name. */
+ * their own, which needs root and a loop device. The others check with a trace
+ * that each object was synced before it got its name, and that the note of a move
+ * was before the branch was locked. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -211,9 +212,42 @@ static void every_object_is_synced_before_the_branch_moves(void **state) {
     assert_synced_first("trace.revert", 2 + 1, 2);
 }
 
+/* Otherwise, after a power failure, the branch may be locked by a git whose
+ * note is that of an earlier one. */
+static void
+a_note_on_another_disk_is_synced_before_the_branch_is_locked(void **state) {
+    (void)state;
+    require_strace();
+    disk_begin();
+    char trace[512];
+    snprintf(trace, sizeof trace, "%s/trace", test_dir());
+    const char *const wrap[] = {
+        "env",
+        "ASAN_OPTIONS=detect_leaks=0",
+        "sh",
+        "-c",
+        "exec strace -f -y -e trace=openat,fsync,rename,renameat,renameat2 "
+        "-o \"$0\" \"$@\"",
+        trace,
+        NULL};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &deep, .wrap = wrap});
+    assert_landed(&outcome);
+    assert_string_equal(
+        sh("awk '/rename.*move\\.[^\"]*main\"/ && !noted { noted = NR }"
+           " /fsync\\([0-9]*<[^>]*\\/tmp>/ && noted && !synced { synced = NR }"
+           " /openat.*heads\\/main\\.lock\"/ && !locked { locked = NR }"
+           " END { print (noted && noted < synced && synced < locked) }' "
+           "trace"),
+        "1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
+        cmocka_unit_test_teardown(
+            a_note_on_another_disk_is_synced_before_the_branch_is_locked,
+            disk_end),
         cmocka_unit_test_teardown(a_landed_branch_survives_a_power_failure,
                                   disk_end),
         cmocka_unit_test_teardown(a_branch_that_moved_without_git_survives_too,
