@@ -3,16 +3,17 @@ however it is chosen and shown, also while it grows; TAP on stdout.
 
     python3 resume.py POINTSMAN
 """
-import http.client
 import os
 import pathlib
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import urllib.parse
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from unix_http import Connection
 
 PROGRAM = os.path.abspath(sys.argv[1])
 SEED = int(os.environ.get("SEED", "1"))
@@ -35,17 +36,6 @@ os.write(1, b"no line feed")
 FORMS = ["", "&times=1", "&grep=7", "&times=1&grep=5", "&stream=out",
          "&stream=err&times=1", "&lines=40-300", "&lines=90-&times=1",
          "&tail=33", "&tail=33&stream=err", "&frames=1"]
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=120)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(120)
-        self.sock.connect(self.path)
 
 
 class Reader:
