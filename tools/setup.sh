@@ -6,7 +6,7 @@ set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev \
 libarchive-dev libsqlite3-dev nettle-dev libcmocka-dev git"
-check="clang e2fsprogs lld libclang-rt-14-dev strace jq openssh-client \
+check="clang e2fsprogs faketime lld libclang-rt-14-dev strace jq openssh-client \
 openssh-server tinycdb tzdata xz-utils zstd"
 
 install=yes
