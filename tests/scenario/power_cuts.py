@@ -69,6 +69,7 @@ class Installation:
         self.log = self.home / "serve.log"
         self.server = None
         self.off = threading.Event()
+        self.loops = {}
         self.plan, self.ended = {}, {}
         self.sets, self.landed = {}, set()
         self.fillers = []
@@ -91,6 +92,9 @@ class Installation:
                 image.truncate(IMAGE_MB << 20)
             self.run("mkfs.ext4", "-q", "-b", 4096, "-N", INODES, "-J",
                      "size=4", f"{disk}.img")
+            # The same device after each cut (doc/plan.md, issue 13).
+            self.loops[disk] = self.run("losetup", "--find", "--show",
+                                        f"{disk}.img").strip()
         self.mount()
         env = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1",
                "GIT_CONFIG_GLOBAL": "/dev/null"}
@@ -112,7 +116,7 @@ class Installation:
     def mount(self):
         for disk in self.disks:
             # Nothing is written in passing.
-            self.run("mount", "-o", "loop,commit=300", f"{disk}.img", disk)
+            self.run("mount", "-o", "commit=300", self.loops[disk], disk)
 
     def unmount(self):
         for disk in self.disks:
@@ -509,6 +513,8 @@ class Installation:
         self.off.set()
         self.kill_all()
         self.unmount()
+        for loop in self.loops.values():
+            self.run("losetup", "--detach", loop)
 
 
 def play(home, layout, number, cuts):
