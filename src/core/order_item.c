@@ -386,26 +386,32 @@ void order_edges_settle(struct order *order, struct order_node *node) {
     }
 }
 
-/* Adds the record of `from` to that of `node`. */
+/* Adds the record of `from` to that of `node`, as far as it is new there. */
 static void record_add(struct order *order, struct order_node *node,
                        const struct order_node *from) {
     struct order_edge *old = node->edges;
     size_t count = node->edge_count;
+    uint64_t mark = ++order->mark;
 
     node->edges =
         mem_alloc((count + from->edge_count + 1) * sizeof(*node->edges));
     for (size_t i = 0; i < count; i++) {
         node->edges[i] = old[i];
+        if (old[i].use == USE_RECORD)
+            old[i].item->set_mark = mark;
         list_insert_before(&old[i].in_item, &node->edges[i].in_item);
         list_remove(&old[i].in_item);
     }
     free(old);
     for (size_t i = 0; i < from->edge_count; i++) {
-        if (from->edges[i].use != USE_RECORD)
+        struct order_item *item = from->edges[i].item;
+
+        if (from->edges[i].use != USE_RECORD || item->set_mark == mark)
             continue;
-        from->edges[i].item->refs++;
-        order_edge_open(order, &node->edges[node->edge_count++], node,
-                        from->edges[i].item, USE_RECORD);
+        item->set_mark = mark;
+        item->refs++;
+        order_edge_open(order, &node->edges[node->edge_count++], node, item,
+                        USE_RECORD);
     }
     node->splice = true;
 }
