@@ -57,10 +57,10 @@ static bool hold(struct store *store, const struct job *job, struct wall now,
                  struct store_batch *batch, struct err *err) {
     bool executes = job->state == STATE_EXECUTING;
     bool once = executes && job_has(job, JOB_HAS_EXIT_CODE) &&
-                (job->flags & JOB_AT_MOST_ONCE) && job->tasks <= 1;
+                (job->flags & JOB_AT_MOST_ONCE);
     if (executes && !scheduler_recover_job(store, job, once, now, batch, err))
         return false;
-    if (!once && !(executes && job->cancel_asked))
+    if (!(once && job->tasks <= 1) && !(executes && job->cancel_asked))
         store_hold(batch, job->num, HOLD_RESTORED, SPAN(BASE_RESTORED));
     return true;
 }
@@ -87,7 +87,9 @@ static bool release(struct store *store, const struct job *job, struct wall now,
     return true;
 }
 
-/* The mark goes last: whoever is interrupted repeats the command. */
+/* Whoever is interrupted before the mark is gone repeats the command. Until
+ * then a server may have admitted sets with the hold, so it is looked for
+ * again. */
 bool restored_resume(struct base *base, struct wall now, uint64_t *ret_count,
                      struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -103,5 +105,6 @@ bool restored_resume(struct base *base, struct wall now, uint64_t *ret_count,
                        "base '%s' does not wait to be resumed after a restore",
                        base->path);
     return change_all(base, live, release, now, actor, ret_count, err) &&
-           write_mark(base, now, actor, (struct span){0}, err);
+           write_mark(base, now, actor, (struct span){0}, err) &&
+           change_all(base, live, release, now, actor, ret_count, err);
 }
