@@ -248,7 +248,9 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
         rows[i].reason = SPAN(REASON_RECOVERED);
         rows[i].trace = SPAN("cut"); /* wire/attempt_trace.h */
         store_end(batch, &rows[i]);
-        store_task_set(batch, job->num, rows[i].node, TASK_LOST,
+        store_task_set(batch, job->num, rows[i].node,
+                       (job->flags & JOB_AT_MOST_ONCE) != 0 ? TASK_FAILED
+                                                            : TASK_LOST,
                        (struct wall){0});
     }
     return true;
@@ -295,7 +297,9 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             if (array && scheduler->adopted != NULL)
                 ok = adopt_array(scheduler, &jobs[i], batch, err);
             else if (array)
-                ok = scheduler_recover_job(scheduler->store, &jobs[i], false,
+                ok = scheduler_recover_job(scheduler->store, &jobs[i],
+                                           (jobs[i].flags & JOB_AT_MOST_ONCE) !=
+                                               0,
                                            scheduler->now, batch, err);
             else if (!is_adopted(scheduler, &jobs[i], array))
                 recover_one(scheduler, &jobs[i]);

@@ -21,7 +21,8 @@ static bool end_attempts(struct store *store, uint64_t num, struct wall now,
     return true;
 }
 
-static bool open_tasks(struct store *store, uint64_t num,
+/* Tasks that must not be started again have failed. */
+static bool open_tasks(struct store *store, uint64_t num, bool once,
                        struct store_batch *batch, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_task *tasks;
@@ -30,8 +31,8 @@ static bool open_tasks(struct store *store, uint64_t num,
         return false;
     for (size_t i = 0; i < count; i++)
         if (tasks[i].status == TASK_RUNNING && tasks[i].node.len > 0)
-            store_task_set(batch, num, tasks[i].node, TASK_LOST,
-                           (struct wall){0});
+            store_task_set(batch, num, tasks[i].node,
+                           once ? TASK_FAILED : TASK_LOST, (struct wall){0});
     return true;
 }
 
@@ -43,12 +44,12 @@ bool scheduler_recover_job(struct store *store, const struct job *job,
                               .to = STATE_PENDING,
                               .reason = SPAN(REASON_RECOVERED)};
     if (!end_attempts(store, job->num, now, batch, err) ||
-        !open_tasks(store, job->num, batch, err))
+        !open_tasks(store, job->num, once, batch, err))
         return false;
     if (job->cancel_asked) {
         move.to = STATE_TERMINATED;
         move.reason = SPAN(REASON_OPERATOR);
-    } else if (once) {
+    } else if (once && job->tasks <= 1) {
         move.to = STATE_FAILED;
         move.reason = SPAN(REASON_AT_MOST_ONCE);
         move.detail = SPAN("it had been started and must not be started again");

@@ -7,7 +7,7 @@
 /* Adds to the batch: its attempts that have not ended are lost, and it is
  * pending (terminated, if its cancellation was asked for). Tasks of an array
  * that are done stay done. `once`: it fails instead, because it may have been
- * started. Errors of the store. */
+ * started, or, of an array, each such task does. Errors of the store. */
 bool scheduler_recover_job(struct store *store, const struct job *job,
                            bool once, struct wall now,
                            struct store_batch *batch, struct err *err);

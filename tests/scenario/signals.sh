@@ -257,6 +257,31 @@ EOF
 scenario 'a busy server is killed: the next server completes all jobs' \
     killed_while_busy
 
+# Two of three tasks run when the server dies.
+array_killed() {
+    make_base
+    mkfifo here
+    serve_begin
+    printf 'one\ntwo\nthree\n' >nodes
+    pointsman submit --id list --at-most-once --array nodes -- \
+        sh -c "echo \$POINTSMAN_NODE >>'$here/ran'
+            [ \$POINTSMAN_NODE = three ] && exit
+            echo here >'$here/here'; exec sleep 100000"
+    begun_tasks=
+    while [ "$begun_tasks" != 2 ]; do
+        within cat here >/dev/null
+        begun_tasks=$(grep -c -e one -e two ran)
+    done
+    kill -KILL "$server"
+    expect_exit "$server" 137
+    serve_begin
+    ends 1 within pointsman wait list
+    same 'tasks that ran' "$(sort ran | tr '\n' ' ')" 'one three two '
+    says '2 of 3 tasks failed' err
+    serve_end
+}
+scenario 'no task of an array runs twice if it must not' array_killed
+
 # A child leaves its session and closes all its descriptors.
 no_stray() {
     make_base
