@@ -162,9 +162,14 @@ static bool upgrade_await(struct call *call, struct client *client,
         if (!client_get(client, &reply, err, "/api/v1/upgrade")) {
             if (err->kind != ERR_UNAVAILABLE || ++cuts > 100)
                 return false;
-        } else if (upgrade_read(call, text_span(&reply), ret_seen) &&
-                   ret_seen->number >= number &&
-                   (strcmp(ret_seen->state, "done") == 0 ||
+        } else if (!upgrade_read(call, text_span(&reply), ret_seen)) {
+            return err_set(err, ERR_DATA, "the answer of the server is empty");
+        } else if (ret_seen->number < number) {
+            return err_set(
+                err, ERR_TEMPORARY,
+                "the server ended while it was upgraded, and another "
+                "one serves now; try again");
+        } else if ((strcmp(ret_seen->state, "done") == 0 ||
                     strcmp(ret_seen->state, "failed") == 0)) {
             return true;
         } else {
