@@ -121,8 +121,16 @@ bool base_submitter_has_role(const struct base *base,
                              const struct access_owner *submitter,
                              enum access_role role) {
     struct span person = access_actor_person_of(submitter->actor);
-    return person.len > 0 ? access_role_of_person(&base->access, person) >= role
-                          : base_has_role(base, submitter->uid, role);
+    struct span account = submitter->actor, name;
+    uint64_t uid;
+    if (person.len == 0)
+        return base_has_role(base, submitter->uid, role);
+    if (!span_cut(&account, '/', &name) || account.len == 0)
+        return access_role_of_person(&base->access, person) >= role;
+    return span_starts(account, "uid:") &&
+           span_u64(span_make(account.p + 4, account.len - 4), &uid) &&
+           access_actor_person(&base->access, (uint32_t)uid, person).role >=
+               role;
 }
 
 struct access_actor base_caller(const struct access_rules *rules) {

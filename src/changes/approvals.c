@@ -227,29 +227,23 @@ static struct approval_given given_of(const struct store_event *event,
     };
 }
 
-/* The role, as [access] is now, of the one who gave an approval without a
- * signature. */
-static bool has_role(const struct base *base, struct span who,
-                     enum access_role role) {
-    struct span person = access_actor_person_of(who);
-    uint64_t uid;
-    if (person.len > 0)
-        return access_role_of_person(&base->access, person) >= role;
-    return span_starts(who, "uid:") &&
-           span_u64(span_make(who.p + 4, who.len - 4), &uid) &&
-           base_has_role(base, (uid_t)uid, role);
-}
-
-/* An approval counts only as long as who gave it could give it again. */
+/* An approval counts only as long as who gave it could give it again: with the
+ * key, or in the role that [access] gives now. `actor`: who gave it, as
+ * recorded.
+ */
 static void judge_again(const struct base *base,
-                        const struct policies *policies,
+                        const struct policies *policies, struct span actor,
                         struct approval_given *given) {
+    struct access_owner giver;
+    bool known = access_owner_parse(actor, &giver);
     if (given->is_signed) {
         given->is_withdrawn = !signers_allow(policies, given);
         return;
     }
-    given->is_withdrawn = !has_role(base, given->who, ACCESS_SUBMITTER);
-    given->is_operator &= has_role(base, given->who, ACCESS_OPERATOR);
+    given->is_withdrawn =
+        !known || !base_submitter_has_role(base, &giver, ACCESS_SUBMITTER);
+    given->is_operator &=
+        known && base_submitter_has_role(base, &giver, ACCESS_OPERATOR);
 }
 
 /* `ret_actors`: who gave each, as the events say; NULL: not wanted. */
@@ -264,21 +258,23 @@ static bool read_given(const struct base *base, struct store *store,
     if (!store_events(store, 0, job->num, 0, arena, &events, &count, err))
         return false;
     *ret_given = arena_alloc(arena, (count + 1) * sizeof(**ret_given));
-    if (ret_actors != NULL)
-        *ret_actors = arena_alloc(arena, (count + 1) * sizeof(**ret_actors));
+    struct span *actors = arena_alloc(arena, (count + 1) * sizeof(*actors));
     *ret_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (events[i].kind != EVENT_APPROVED)
             continue;
-        if (ret_actors != NULL)
-            (*ret_actors)[*ret_count] = events[i].actor;
+        actors[*ret_count] = events[i].actor;
         (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
     }
-    if (more)
+    if (more) {
+        actors[*ret_count] = more->who;
         (*ret_given)[(*ret_count)++] = *more;
+    }
+    if (ret_actors != NULL)
+        *ret_actors = actors;
     for (size_t i = 0; i < *ret_count; i++) {
         struct approval_given *given = &(*ret_given)[i];
-        judge_again(base, policies, given);
+        judge_again(base, policies, actors[i], given);
         policies_set_groups(policies, given, arena);
     }
     return true;
