@@ -62,7 +62,13 @@ pointsman serve &
 server=$!
 while [ ! -S base/ctrl/sock ] && kill -0 $server; do :; done
 callers
-pointsman --server unix:base/ctrl/sock wait plain needy other often once
+# `wait` would wait for another server.
+runs() { grep -qs '^State:[^Z]*$' "/proc/$1/status"; }
+pointsman --server unix:base/ctrl/sock wait plain needy other often once &
+waiter=$!
+while runs $server && runs $waiter; do :; done
+runs $server || kill $waiter
+wait $waiter
 kill -TERM $server
 wait $server
 EOF
