@@ -174,12 +174,17 @@ by_files() {
 }
 scenario 'the file route takes the sets of those who may submit' by_files
 
-apart() {
+# of_owner LINE...: a base with a branch, and these lines in its configuration
+of_owner() {
     make_base
     chmod 711 "$here"
-    printf '[access]\nsubmitter = alice, bob\n' >base/conf.d/access.conf
+    printf '%s\n' "$@" >base/conf.d/access.conf
     chown -R owner base project.git
     serve_as owner
+}
+
+apart() {
+    of_owner '[access]' 'submitter = alice, bob'
     for set in 'alice first 2' 'bob second 2' 'bob third 9' 'alice fourth 2'; do
         # shellcheck disable=SC2086
         set -- $set
@@ -194,15 +199,6 @@ apart() {
     says "group 'g': 2 of 9 sets have arrived" said
 }
 scenario 'nobody adds a set to the group of somebody else' apart
-
-# of_owner LINE...: a base with a branch, and these lines in its configuration
-of_owner() {
-    make_base
-    chmod 711 "$here"
-    printf '%s\n' "$@" >base/conf.d/access.conf
-    chown -R owner base project.git
-    serve_as owner
-}
 
 lost_role() {
     of_owner '[access]' 'submitter = alice, bob' 'operator = olga' \
@@ -251,12 +247,7 @@ supersedes_C1() {
 }
 
 replaced() {
-    make_base
-    chmod 711 "$here"
-    printf '[access]\nsubmitter = alice, bob\noperator = olga\n' \
-        >base/conf.d/access.conf
-    chown -R owner base project.git
-    serve_as owner
+    of_owner '[access]' 'submitter = alice, bob' 'operator = olga'
     make_set C1 DC C1 content '##dependencies' none
     chmod 644 "$made"
     as alice pointsman change submit "$made"
