@@ -351,13 +351,6 @@ bool approvals_read(const struct base *base, struct store *store,
                       err);
 }
 
-static bool is_among(struct span name, const struct span *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (span_equal(names[i], name))
-            return true;
-    return false;
-}
-
 bool approvals_counted(const struct base *base, struct store *store,
                        uint64_t num, struct wall now, struct arena *arena,
                        const struct span **ret_actors, size_t *ret_count,
@@ -385,7 +378,7 @@ bool approvals_counted(const struct base *base, struct store *store,
     for (size_t i = 0; i < given_count; i++)
         if (approval_counts(policies.items, policies.count, &subject, &given[i],
                             now) &&
-            !is_among(actors[i], actors, *ret_count))
+            !span_is_among(actors[i], actors, *ret_count))
             actors[(*ret_count)++] = actors[i];
     return true;
 }

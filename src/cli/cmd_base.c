@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
-#include "cli/interrupt.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -29,6 +29,13 @@ int span_compare(struct span a, struct span b) {
     return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+bool span_is_among(struct span span, const struct span *spans, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(spans[i], span))
+            return true;
+    return false;
+}
+
 bool span_starts(struct span span, const char *prefix) {
     size_t len = strlen(prefix);
 

@@ -18,6 +18,7 @@ struct span span_make(const void *p, size_t len);
 bool span_is(struct span span, const char *string);
 bool span_equal(struct span a, struct span b);
 int span_compare(struct span a, struct span b); /* by bytes, then by length */
+bool span_is_among(struct span span, const struct span *spans, size_t count);
 bool span_starts(struct span span, const char *prefix);
 bool span_ends(struct span span, const char *suffix);
 struct span span_trim(struct span span); /* removes blanks at both ends */

@@ -243,11 +243,7 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
             adopt(scheduler, tracked, running);
             continue;
         }
-        rows[i].status = TASK_LOST;
-        rows[i].ended = scheduler->now;
-        rows[i].reason = SPAN(REASON_RECOVERED);
-        rows[i].trace = SPAN("cut"); /* wire/attempt_trace.h */
-        store_end(batch, &rows[i]);
+        scheduler_recover_attempt(&rows[i], scheduler->now, batch);
         store_task_set(batch, job->num, rows[i].node,
                        (job->flags & JOB_AT_MOST_ONCE) != 0 ? TASK_FAILED
                                                             : TASK_LOST,

@@ -54,13 +54,6 @@ void scheduler_bases_read(struct scheduler *scheduler, struct arena *arena,
 
 /* ---- approvals ----------------------------------------------------------- */
 
-static bool is_among(struct span name, const struct span *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (span_equal(names[i], name))
-            return true;
-    return false;
-}
-
 /* All that its events name, each once. */
 static size_t list_approvers(const struct store_event *events, size_t count,
                              struct arena *arena,
@@ -69,7 +62,7 @@ static size_t list_approvers(const struct store_event *events, size_t count,
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_APPROVED &&
-            !is_among(events[i].actor, names, kept))
+            !span_is_among(events[i].actor, names, kept))
             names[kept++] = events[i].actor;
     *ret_names = names;
     return kept;

@@ -2,6 +2,15 @@
 
 #include "core/reason.h"
 
+void scheduler_recover_attempt(struct store_attempt *row, struct wall now,
+                               struct store_batch *batch) {
+    row->status = TASK_LOST;
+    row->ended = now;
+    row->reason = SPAN(REASON_RECOVERED);
+    row->trace = SPAN("cut"); /* wire/attempt_trace.h */
+    store_end(batch, row);
+}
+
 static bool end_attempts(struct store *store, uint64_t num, struct wall now,
                          struct store_batch *batch, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -9,15 +18,9 @@ static bool end_attempts(struct store *store, uint64_t num, struct wall now,
     size_t count;
     if (!store_attempts(store, num, &arena, &rows, &count, err))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].ended.ns != 0)
-            continue;
-        rows[i].status = TASK_LOST;
-        rows[i].ended = now;
-        rows[i].reason = SPAN(REASON_RECOVERED);
-        rows[i].trace = SPAN("cut"); /* wire/attempt_trace.h */
-        store_end(batch, &rows[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].ended.ns == 0)
+            scheduler_recover_attempt(&rows[i], now, batch);
     return true;
 }
 

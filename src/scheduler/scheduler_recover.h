@@ -4,6 +4,9 @@
 
 #include "store/store.h"
 
+/* Ends an attempt that was cut short: nothing of it runs any more. */
+void scheduler_recover_attempt(struct store_attempt *row, struct wall now,
+                               struct store_batch *batch);
 /* Adds to the batch: its attempts that have not ended are lost, and it is
  * pending (terminated, if its cancellation was asked for). Tasks of an array
  * that are done stay done. `once`: it fails instead, because it may have been
