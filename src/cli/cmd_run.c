@@ -192,11 +192,11 @@ static bool host_is_gone(struct run *run) {
     return dir >= 0 && lock_is_held(dir, lock, &held, NULL) && !held;
 }
 
-/* Another `run` hosts the roles that this job needs: has it ended? A server
- * that was stopped is waited for, since it may be about to start again. */
+/* Has the process ended that runs this job? A server is only missed after a
+ * second interrupt, since it may be about to start again. */
 static bool on_tick(void *ctx) {
     struct run *run = ctx;
-    run->alone = !run->served && host_is_gone(run);
+    run->alone = (!run->served || run->interrupts > 1) && host_is_gone(run);
     return run->alone;
 }
 
@@ -264,7 +264,7 @@ static bool go_on(void *ctx, struct err *err) {
     if (!run->alone)
         return true;
     run->alone = false;
-    return host_if_free(run, err);
+    return run->served ? is_worth_waiting(run, err) : host_if_free(run, err);
 }
 
 /* ---- following ----------------------------------------------------------- */

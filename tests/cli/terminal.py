@@ -35,7 +35,9 @@ class Terminal:
             os.execvpe("sh", ["sh", "-i"], env)
         self.expect("ready> ")
         self.type("pointsman -q init && echo in\\it\n")
+        # What is typed before the prompt is echoed in front of it.
         self.expect("^init")
+        self.expect("ready> ")
 
     def type(self, text):
         os.write(self.fd, text if isinstance(text, bytes) else text.encode())
@@ -237,6 +239,7 @@ def a_run_whose_server_is_gone_counts_the_seconds(terminal):
                   "until grep -q ' serving ' log; do sleep 0.05; done; "
                   "echo server=$!\n")
     server = re.search(r"server=(\d+)$", terminal.expect(r"server=\d+$"))[1]
+    terminal.expect("^ready> ")
     (terminal.top / "task").write_text("echo begun; exec sleep 1000")
     terminal.type("TERM=xterm pointsman run --id job -- sh ./task\n")
     terminal.expect("^begun")

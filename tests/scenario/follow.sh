@@ -182,6 +182,12 @@ reader_leaves() {
 }
 scenario 'run ends with 141 when the reader of its output leaves' reader_leaves
 
+# cancels_recorded COUNT
+cancels_recorded() {
+    within sh -c "until [ \"\$(pointsman history job |
+        grep -c ' job cancel ')\" = $1 ]; do :; done"
+}
+
 server_is_gone() {
     make_base
     serve_begin
@@ -198,19 +204,24 @@ server_is_gone() {
         notes
     serve_begin
     await '"reason":"recovered"'
+    [ "$1" = ends ] || supervisor=$(pgrep -P "$server" -x pointsman-guard)
+    [ "$1" = ends ] || kill -STOP "$supervisor"
     kill -KILL "$server"
     expect_exit "$server" 137
     kill -INT "$run"
-    within sh -c 'until pointsman history job | grep -q "cancel asked"
-        do :; done'
+    cancels_recorded 1
     kill -INT "$run"
+    # A supervisor that outlives its server may still end the job.
+    [ "$1" = ends ] || cancels_recorded 2
+    [ "$1" = ends ] || kill -KILL "$supervisor"
     expect_exit "$run" 130
     same 'times it was said' "$(grep -c 'goes on when' notes)" 1
     serve_begin
     ends 143 within pointsman wait job
     serve_end
 }
-scenario 'Ctrl-C cancels the job of a server that is gone' server_is_gone
+scenario 'Ctrl-C cancels the job of a server that is gone' server_is_gone ends
+scenario 'the same if the supervisor outlives the server' server_is_gone stays
 
 # ---- what a `run` without a server hosts -------------------------------------
 
