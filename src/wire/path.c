@@ -87,7 +87,7 @@ static bool is_gitmodules_on_ntfs(struct span part) {
     return is_hashed_gitmodules(part);
 }
 
-/* git checks out no symbolic link with one of these names. */
+/* git refuses to check out a symbolic link with one of these names. */
 static bool is_gitmodules(struct span component) {
     struct span part; /* a backslash is a separator there too */
     for (struct span rest = component; span_cut(&rest, '\\', &part);)

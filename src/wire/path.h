@@ -25,8 +25,8 @@ bool path_check(struct span path, const struct path_limits *limits,
 /* Checks that `target`, the content of a symbolic link at `path`, stays inside
  * the tree: it must be relative, with ".." only in front and no more often than
  * the link is deep, and otherwise pass path_check. No component of `path` may
- * be one that some file system treats as ".gitmodules": git checks out no such
- * link. */
+ * be one that some file system treats as ".gitmodules": git refuses to check
+ * out such a link. */
 bool path_link_check(struct span path, struct span target,
                      const struct path_limits *limits, struct refusal *why);
 bool path_is_dot_git(struct span component);
