@@ -39,6 +39,7 @@ struct attempt {
     char tree[TRAIN_TREE_BYTES];
     char key[SCHEDULER_SUM_BYTES]; /* of its result; "": it is not recorded */
     unsigned lane;
+    uint64_t removals; /* of the objects of candidates, before it began */
     uint64_t *below; /* other sets in `tree` that have not landed */
     size_t below_count;
     enum train_run_end run_end; /* decided, being recorded */

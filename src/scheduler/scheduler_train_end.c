@@ -176,12 +176,18 @@ static bool is_forbidden(const struct attempt *attempt) {
             attempt->said.verdict == LAND_FORBIDDEN);
 }
 
-/* The candidate could not be checked out, not even after it was built again. */
+/* The candidate could not be checked out. If a merge has removed the objects of
+ * all candidates since the run began, that says nothing about it. */
 static bool is_unwritten(const struct attempt *attempt) {
+    return attempt->end.result == 0 && attempt->said.verdict == LAND_CHANGED &&
+           attempt->removals == attempt->train->removals;
+}
+
+/* ... not even after it was built again. */
+static bool is_unwritten_again(const struct attempt *attempt) {
     const struct target_unit *unit =
         target_unit_find(attempt->train, attempt->unit);
-    return attempt->end.result == 0 && attempt->said.verdict == LAND_CHANGED &&
-           unit != NULL && unit->is_rebuilt;
+    return is_unwritten(attempt) && unit != NULL && unit->is_rebuilt;
 }
 
 static enum train_run_end end_of_run(const struct attempt *attempt) {
@@ -200,7 +206,7 @@ static enum train_run_end end_of_run(const struct attempt *attempt) {
         return TRAIN_RUN_STOPPED;
     /* The sets ahead may be the cause: it is counted only without them. */
     if (ran && attempt->said.verdict == LAND_CHANGED)
-        return is_unwritten(attempt) && attempt->below_count == 0
+        return is_unwritten_again(attempt) && attempt->below_count == 0
                    ? TRAIN_RUN_TEMPORARY
                    : TRAIN_RUN_STOPPED;
     return TRAIN_RUN_TEMPORARY;
@@ -269,7 +275,7 @@ static const char *why_alone(const struct attempt *attempt) {
     if (attempt->end.result == RUN_FORBIDDEN)
         return "may not be checked together with sets of other accounts; waits "
                "until those ahead have landed";
-    if (is_unwritten(attempt))
+    if (is_unwritten_again(attempt))
         return "its tree could not be checked out together with the sets "
                "ahead; waits until these have landed or left";
     return NULL;
@@ -283,8 +289,7 @@ static void run_committed(struct scheduler *scheduler,
     struct span reason = arena_span(&arena, attempt->said.reason);
     struct span detail = arena_span(&arena, attempt->said.text);
     enum train_run_end end = attempt->run_end;
-    bool changed =
-        attempt->said.verdict == LAND_CHANGED && attempt->end.result == 0;
+    bool unwritten = is_unwritten(attempt);
     uint64_t num = attempt->unit;
     const char *alone = attempt->below_count > 0 ? why_alone(attempt) : NULL;
     struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
@@ -303,9 +308,11 @@ static void run_committed(struct scheduler *scheduler,
         unit->alone = alone;
     else if (unit != NULL && leaves)
         unit_leaves(scheduler, target, unit, &verdict);
-    if (unit != NULL && changed)
+    if (unit != NULL && (end == TRAIN_RUN_PASSED || end == TRAIN_RUN_FAILED))
+        unit->is_rebuilt = false;
+    if (unit != NULL && unwritten)
         unit->is_rebuilt = true;
-    if (changed)
+    if (unwritten)
         candidates_rebuild(target);
     if (home != NULL && home->told) {
         home->told = false;

@@ -193,6 +193,7 @@ void scheduler_train_merge(struct scheduler *scheduler,
                               .aside = effect->steps[0].aside,
                               .fresh = !target->has_objects,
                               .joined = joined};
+    target->removals += !target->has_objects;
     target->has_objects = true;
     merge_start(scheduler, target, &train, sets, set_count);
 }
@@ -361,6 +362,7 @@ bool scheduler_train_plan_run(struct scheduler *scheduler,
     snprintf(attempt->tree, sizeof(attempt->tree), "%.*s", (int)run->tree.len,
              run->tree.p);
     attempt->lane = target_lane_take(target);
+    attempt->removals = target->removals;
     note_key(scheduler, target, attempt, run->num != 0 ? unit : NULL);
     take_below(target, attempt, run->num);
     unit->alone = NULL;

@@ -35,8 +35,8 @@ struct target_unit {
     bool told;   /* a proposal to fail or leave waits for the end of its run */
     const char *alone; /* why its checks may not run together with the code of
                           others that have not landed; NULL: they may */
-    bool is_rebuilt;   /* its candidate could not be checked out, and was built
-                          again */
+    bool is_rebuilt;   /* its candidate could not be checked out, was built
+                          again, and has not been checked out since */
     bool moves;        /* its sets leave X in the batch in progress */
     bool is_proposal;  /* ... as the train had proposed */
     enum train_departure departs; /* for a proposal */
@@ -103,6 +103,7 @@ struct target_train {
     unsigned tip_tries;
     struct wall tip_again; /* after a failure */
     bool has_objects;      /* candidates were merged since the start */
+    uint64_t removals;     /* of their objects, to merge all of them again */
 
     /* A landing that was proposed and has not begun: its units and trees. */
     bool land_wanted;

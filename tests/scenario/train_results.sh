@@ -341,11 +341,8 @@ not_checked_out() { # LANES
     in_one_place L F
     same 'reason of L' "$(pointsman status --json L | jq -r .reason)" \
         temp-exhausted
-    # On several lanes, its last attempt may meet a candidate that is built anew.
-    [ "$1" -gt 1 ] || {
-        pointsman logs L >out
-        says 'Permission denied/odd: smudge filter broken failed' out
-    }
+    pointsman logs L >out
+    says 'Permission denied/odd: smudge filter broken failed' out
 }
 scenario 'a tree that cannot be checked out is counted, and others land' \
     not_checked_out 1

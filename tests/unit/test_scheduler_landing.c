@@ -1,5 +1,7 @@
-/* Landings that follow each other on a target without checks: the end of one
- * and the beginning of the next are recorded together. */
+/* The merge train of a target, with scripted processes. Without checks:
+ * landings that follow each other; the end of one and the beginning of the next
+ * are recorded together. With checks: runs whose candidates are built again
+ * meanwhile. */
 #include "support/test.h"
 
 #include <unistd.h>
@@ -8,7 +10,9 @@
 #include "scheduler/scheduler.h"
 #include "store/simulated.h"
 
-enum { STARTS_MAX = 20 };
+enum { STARTS_MAX = 40 };
+
+static const char commit[] = "0123456789012345678901234567890123456789";
 
 static struct store *store;
 static struct scheduler *scheduler;
@@ -16,7 +20,9 @@ static struct wall now;
 static struct text trace; /* the ids of the starts, each with a blank */
 static struct {
     uint64_t handle;
-    char id[16];
+    char id[16]; /* "merge" for a process that merges */
+    char sets[8][16];
+    size_t set_count; /* for a merge; 0: it reads the tip */
 } starts[STARTS_MAX];
 static unsigned start_count;
 static struct run_sync sync_next; /* the result of the next write_outputs */
@@ -24,14 +30,31 @@ static int ends[2];               /* a pipe, which cannot be synced */
 
 /* ---- the runner ---------------------------------------------------------- */
 
+static void merge_begins(const struct run_start *start) {
+    size_t count = start->train->tree.len > 0 ? start->set_count : 0;
+    snprintf(starts[start_count].id, sizeof(starts[0].id), "merge");
+    starts[start_count].set_count = count;
+    for (size_t i = 0; i < count; i++)
+        snprintf(starts[start_count].sets[i], sizeof(starts[0].sets[0]), "%.*s",
+                 (int)start->sets[i].job->id.len, start->sets[i].job->id.p);
+    text_adds(&trace, count == 0            ? "tip "
+                      : start->train->fresh ? "merge-anew "
+                                            : "merge ");
+}
+
 static void runner_start(void *ctx, const struct run_start *start) {
     (void)ctx;
     assert_true(start_count < STARTS_MAX);
     starts[start_count].handle = start->handle;
-    snprintf(starts[start_count++].id, sizeof(starts[0].id), "%.*s",
-             (int)start->job->id.len, start->job->id.p);
-    text_addspan(&trace, start->job->id);
-    text_adds(&trace, start->probe ? "? " : " ");
+    if (start->train != NULL && start->train->task == RUN_TRAIN_MERGE) {
+        merge_begins(start);
+    } else {
+        snprintf(starts[start_count].id, sizeof(starts[0].id), "%.*s",
+                 (int)start->job->id.len, start->job->id.p);
+        text_addspan(&trace, start->job->id);
+        text_adds(&trace, start->probe ? "? " : " ");
+    }
+    start_count++;
 }
 
 static void runner_stop(void *ctx, uint64_t which, enum run_stop how) {
@@ -61,9 +84,18 @@ static const struct runner runner = {.start = runner_start,
 
 /* ---- the scheduler ------------------------------------------------------- */
 
-static void open_scheduler(uint64_t job_limit) {
-    static const struct scheduler_target target = {
-        .name = {"main", 4}, .lanes = 1, .train = {.lanes = 1, .land_max = 1}};
+static const struct scheduler_target unchecked = {
+    .name = {"main", 4}, .lanes = 1, .train = {.lanes = 1, .land_max = 1}};
+static const struct scheduler_target checked = {
+    .name = {"main", 4},
+    .lanes = 2,
+    .train = {.checks = true,
+              .lanes = 2,
+              .land_max = 1,
+              .remember = TRAIN_REMEMBER_OFF}};
+
+static void open_scheduler(const struct scheduler_target *target,
+                           uint64_t job_limit) {
     struct scheduler_options options = {.parts =
                                             SCHEDULER_STAGES | SCHEDULER_STARTS,
                                         .slots = 4,
@@ -73,7 +105,7 @@ static void open_scheduler(uint64_t job_limit) {
                                         .job_limit = job_limit,
                                         .actor = SPAN("daemon:test"),
                                         .worker = SPAN("local"),
-                                        .targets = &target,
+                                        .targets = target,
                                         .target_count = 1};
     scheduler = scheduler_new(store, &options, &runner);
     assert_true(scheduler_start(scheduler, now, true, NULL));
@@ -118,21 +150,42 @@ static void settle(void) {
     }
 }
 
-/* The first attempt of the set that has not ended, ends. */
+/* The first process with that id that has not ended. */
+static unsigned start_find(const char *id) {
+    for (unsigned i = 0; i < start_count; i++)
+        if (strcmp(starts[i].id, id) == 0)
+            return i;
+    fail_msg("'%s' does not run; so far: %s", id, text_string(&trace));
+    return 0;
+}
+
+static void end_as(const char *id, const char *status) {
+    unsigned i = start_find(id);
+    struct run_end end = {.handle = starts[i].handle,
+                          .status = span_of(status),
+                          .started = wall_add_ms(now, -1000),
+                          .ended = now};
+    starts[i].id[0] = '\0';
+    scheduler_ended(scheduler, &end);
+}
+
 static void end_well(const char *id) {
-    for (unsigned i = 0; i < start_count; i++) {
-        struct run_end end = {
-            .handle = starts[i].handle,
-            .status = SPAN("done 0123456789012345678901234567890123456789"),
-            .started = wall_add_ms(now, -1000),
-            .ended = now};
-        if (strcmp(starts[i].id, id) != 0)
-            continue;
-        starts[i].id[0] = '\0';
-        scheduler_ended(scheduler, &end);
-        return;
+    CLEANUP(text_clear) struct text status = TEXT_INIT;
+    text_addf(&status, "done %s", commit);
+    end_as(id, text_string(&status));
+}
+
+/* The tree after each set is its id, a hexadecimal digit, forty times. */
+static void end_merge(void) {
+    CLEANUP(text_clear) struct text status = TEXT_INIT;
+    unsigned merge = start_find("merge");
+    text_addf(&status, "merged %s %s", commit, commit);
+    for (size_t i = 0; i < starts[merge].set_count; i++) {
+        text_addc(&status, ' ');
+        for (int digit = 0; digit < 40; digit++)
+            text_addc(&status, starts[merge].sets[i][0]);
     }
-    fail_msg("'%s' does not run", id);
+    end_as("merge", text_string(&status));
 }
 
 /* One turn, and one transaction. */
@@ -194,7 +247,7 @@ static void assert_trace(const char *expected) {
 }
 
 static void begin(void) {
-    open_scheduler(0);
+    open_scheduler(&unchecked, 0);
     submit("first", "a");
     settle();
     submit("second", "b");
@@ -238,7 +291,7 @@ static void a_set_that_has_just_arrived_delays_the_next_landing(void **state) {
 
 static void one_job_means_one_landing(void **state) {
     (void)state;
-    open_scheduler(1);
+    open_scheduler(&unchecked, 1);
     submit("first", "a");
     submit("second", "b");
     settle();
@@ -300,6 +353,64 @@ static void if_the_end_cannot_be_recorded_the_next_one_waits(void **state) {
     assert_state("second", STATE_DONE);
 }
 
+static void assert_trace_since(const char *expected) {
+    assert_trace(expected);
+    text_reset(&trace);
+}
+
+/* Both on the train, in one order, and their checks run. */
+static void begin_checks(void) {
+    open_scheduler(&checked, 0);
+    submit("a", "a");
+    submit("b", "b");
+    settle();
+    end_merge(); /* it has read the tip */
+    settle();
+    end_merge();
+    settle();
+    assert_trace_since("tip merge-anew a b ");
+}
+
+static void a_set_whose_tree_cannot_be_written_is_counted(void **state) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    (void)state;
+    begin_checks();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(find("a", &arena).temps, 0);
+        end_as("a", "changed Permission denied");
+        settle();
+        end_merge();
+        settle();
+    }
+    assert_state("a", STATE_PENDING);
+    assert_int_equal(find("a", &arena).temps, 1);
+}
+
+/* The head of the train loses the objects of its candidate, twice, because the
+ * set behind it cannot be checked out and all candidates are built again. */
+static void a_check_whose_objects_a_merge_removed_is_not_counted(void **state) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    (void)state;
+    begin_checks();
+    for (int i = 0; i < 2; i++) {
+        end_as("b", "changed Permission denied");
+        settle();
+        assert_trace_since("merge-anew ");
+        end_as("a", "changed unable to read tree");
+        settle();
+        assert_state("a", STATE_EXECUTING);
+        end_merge();
+        settle();
+        assert_trace_since(i == 0 ? "a b " : "a ");
+    }
+    assert_int_equal(find("a", &arena).temps, 0);
+    end_as("a", "passed");
+    settle();
+    end_well("a");
+    settle();
+    assert_state("a", STATE_DONE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -308,6 +419,8 @@ int main(void) {
         TEST(one_job_means_one_landing),
         TEST(a_set_that_is_held_meanwhile_does_not_begin),
         TEST(if_the_end_cannot_be_recorded_the_next_one_waits),
+        TEST(a_set_whose_tree_cannot_be_written_is_counted),
+        TEST(a_check_whose_objects_a_merge_removed_is_not_counted),
     };
     return cmocka_run_group_tests_name("scheduler_landing", tests, NULL, NULL);
 }
