@@ -40,11 +40,10 @@ struct attempt {
     char key[SCHEDULER_SUM_BYTES]; /* of its result; "": it is not recorded */
     unsigned lane;
     uint64_t removals; /* of the objects of candidates, before it began */
-    uint64_t *below; /* other sets in `tree` that have not landed */
+    uint64_t *below;   /* other sets in `tree` that have not landed */
     size_t below_count;
     enum train_run_end run_end; /* decided, being recorded */
     enum train_landing_end landing_end;
-    bool is_told; /* the train knows that it has landed, before the registry */
     bool stopped;      /* its end was requested by the train */
     bool row_ended;    /* recovery: its row has an end already */
     uint64_t *landing; /* these sets and the job itself, in landing order */
@@ -56,8 +55,8 @@ struct attempt {
     bool recovery;     /* found executing at the start; only probed */
     /* Changes are probed if their end leaves open whether they landed. */
     bool probing, probed, landed;
-    bool answered;       /* by the target */
-    char *probe_trouble; /* the target could not be asked; not recorded yet */
+    bool answered;         /* by the target */
+    char *probe_trouble;   /* the target could not be asked; not recorded yet */
     uint64_t probe_handle; /* 0: not in progress */
     unsigned probe_count;  /* probes without an answer */
     struct wall probe_again;

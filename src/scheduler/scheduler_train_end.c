@@ -446,8 +446,8 @@ static void train_landed(struct target_train *target, struct span tip) {
  * (scheduler_train_plan_next). */
 static bool may_tell(const struct scheduler *scheduler,
                      const struct attempt *attempt) {
-    return attempt->landing_end == TRAIN_LANDED && !attempt->is_told &&
-           !attempt->recovery && attempt->companion_count == 0 &&
+    return attempt->landing_end == TRAIN_LANDED && !attempt->recovery &&
+           attempt->companion_count == 0 &&
            attempt->said.verdict == LAND_DONE &&
            !target_train_checks(attempt->train) &&
            scheduler->rollback_run.attempt == NULL;
@@ -463,11 +463,14 @@ static void plan_landing_end(struct scheduler *scheduler,
         return;
     }
     plan_landed(scheduler, attempt, &whole, plan);
+    struct target_train *target = attempt->train;
     struct span tip = tip_of(attempt->said.text, &arena);
-    if (!is_tree(tip) || !may_tell(scheduler, attempt))
+    if (target->landed == attempt || !is_tree(tip) ||
+        !may_tell(scheduler, attempt))
         return;
-    attempt->is_told = true;
-    train_landed(attempt->train, tip);
+    target->landing = NULL;
+    target->landed = attempt;
+    train_landed(target, tip);
 }
 
 static void unit_landed(struct scheduler *scheduler, struct target_unit *unit) {
@@ -578,7 +581,7 @@ void scheduler_train_end_committed(struct scheduler *scheduler,
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
     if (attempt->checks)
         run_committed(scheduler, attempt);
-    else if (attempt->is_told)
+    else if (attempt->train->landed == attempt)
         told_landing_committed(scheduler, attempt);
     else
         landing_committed(scheduler, attempt);

@@ -528,7 +528,8 @@ static bool plan_landing(struct scheduler *scheduler,
 static bool plan_landings(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->trains, link) {
         struct target_train *target = LIST_OF(link, struct target_train, link);
-        if (!target->land_wanted || target->landing != NULL)
+        if (!target->land_wanted || target->landing != NULL ||
+            target->landed != NULL)
             continue;
         if (target->stop_landing || target->closed != 0) {
             land_refuse(target, TRAIN_LANDING_STOPPED);
@@ -556,9 +557,17 @@ static bool lands_one(const struct target_train *target) {
 static bool only_landed(const struct scheduler *scheduler) {
     for (size_t i = 0; i < scheduler->plan_count; i++)
         if (scheduler->plans[i].kind != PLAN_TRAIN_END ||
-            !scheduler->plans[i].attempt->is_told)
+            scheduler->plans[i].train->landed != scheduler->plans[i].attempt)
             return false;
     return true;
+}
+
+static bool records_landed(const struct scheduler *scheduler,
+                           const struct target_train *target) {
+    for (size_t i = 0; i < scheduler->plan_count; i++)
+        if (scheduler->plans[i].attempt == target->landed)
+            return target->landed != NULL;
+    return false;
 }
 
 void scheduler_train_plan_next(struct scheduler *scheduler) {
@@ -566,9 +575,8 @@ void scheduler_train_plan_next(struct scheduler *scheduler) {
         return;
     LIST_EACH (&scheduler->trains, link) {
         struct target_train *target = LIST_OF(link, struct target_train, link);
-        if (target->land_wanted && target->landing != NULL &&
-            target->landing->is_told && target->closed == 0 &&
-            !target->stop_landing && lands_one(target) &&
+        if (target->land_wanted && records_landed(scheduler, target) &&
+            target->closed == 0 && !target->stop_landing && lands_one(target) &&
             units_are_quiet(scheduler, target))
             plan_landing(scheduler, target, false);
     }
@@ -613,6 +621,8 @@ void scheduler_train_attempt_free(struct scheduler *scheduler,
         target->tip_run = NULL;
     if (target->landing == attempt)
         target->landing = NULL;
+    if (target->landed == attempt)
+        target->landed = NULL;
     if (attempt->checks)
         target_lane_return(target, attempt->lane);
     scheduler_attempt_free(scheduler, attempt);

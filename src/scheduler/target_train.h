@@ -112,6 +112,8 @@ struct target_train {
     struct train_landing_unit *land_units;
     size_t land_count;
     struct attempt *landing; /* in progress */
+    struct attempt *landed;  /* the train knows that, the registry does not yet:
+                                nothing else lands before it is recorded */
     bool stop_landing;
     struct attempt *tip_run;
     struct wall tip_run_again; /* after an end that says nothing */

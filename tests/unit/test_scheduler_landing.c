@@ -353,6 +353,27 @@ static void if_the_end_cannot_be_recorded_the_next_one_waits(void **state) {
     assert_state("second", STATE_DONE);
 }
 
+/* The second time, the next landing has been proposed before the end is
+ * planned. */
+static void the_next_one_waits_however_often_the_end_fails(void **state) {
+    (void)state;
+    begin();
+    end_well("first");
+    for (int i = 0; i < 3; i++) {
+        sync_next.fd = ends[1];
+        one_batch();
+        assert_state("first", STATE_EXECUTING);
+        assert_state("second", STATE_PENDING);
+        now = wall_add_ms(now, 2000);
+    }
+    one_batch();
+    assert_state("first", STATE_DONE);
+    settle();
+    assert_trace("first second ");
+    assert_attempts("first", 1);
+    assert_attempts("second", 1);
+}
+
 static void assert_trace_since(const char *expected) {
     assert_trace(expected);
     text_reset(&trace);
@@ -419,6 +440,7 @@ int main(void) {
         TEST(one_job_means_one_landing),
         TEST(a_set_that_is_held_meanwhile_does_not_begin),
         TEST(if_the_end_cannot_be_recorded_the_next_one_waits),
+        TEST(the_next_one_waits_however_often_the_end_fails),
         TEST(a_set_whose_tree_cannot_be_written_is_counted),
         TEST(a_check_whose_objects_a_merge_removed_is_not_counted),
     };
