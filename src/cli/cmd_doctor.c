@@ -248,15 +248,12 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
-/* Returns what is wrong with the target, or NULL. */
-static const char *target_fault(struct call *call, const struct base *base,
-                                const struct config_target *target,
-                                const char *path) {
+/* Returns what its change sets have found, or NULL. */
+static const char *outage_fault(struct call *call, const struct base *base,
+                                const struct config_target *target) {
     struct err err = {0};
     struct target_outage *outages;
     size_t count;
-    if (!git_is_repository(path))
-        return "no git repository: its change sets wait for one";
     if (!target_outages_read(base->store, &call->arena, &outages, &count, &err))
         return arena_printf(&call->arena, "%s", err.text);
     for (size_t i = 0; i < count; i++)
@@ -264,7 +261,7 @@ static const char *target_fault(struct call *call, const struct base *base,
             return arena_printf(&call->arena,
                                 "unavailable, its change sets wait: %.*s",
                                 (int)outages[i].why.len, outages[i].why.p);
-    return target_config_obstacle(path, target->branch, &call->arena);
+    return NULL;
 }
 
 struct faults {
@@ -370,25 +367,43 @@ static const char *branch_fault(struct call *call, struct base *base,
                                           found.fault, found.more);
 }
 
+/* Returns what is wrong with the target, or NULL. */
+static const char *target_fault(struct call *call, struct base *base,
+                                const struct config_target *target,
+                                const char *path) {
+    bool is_branch = target->git.len > 0;
+    if (is_branch && !git_is_repository(path))
+        return "no git repository: its change sets wait for one";
+    const char *fault = outage_fault(call, base, target);
+    if (fault == NULL && is_branch)
+        fault = target_config_obstacle(path, target->branch, &call->arena);
+    if (fault == NULL && is_branch)
+        fault = branch_fault(call, base, target);
+    return fault;
+}
+
+static bool find_target(struct call *call, struct base *base,
+                        const struct config_target *target, bool as_json) {
+    bool is_branch = target->git.len > 0;
+    const char *path =
+        is_branch ? base_resolve(base->path, target->git, &call->arena) : "";
+    const char *fault = target_fault(call, base, target, path);
+    const char *well = is_branch
+                           ? "its newest commit is there with all its files"
+                           : "no change set waits for its command";
+    finding(as_json, "target", fault == NULL,
+            arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
+                         target->name.p, is_branch ? path : "a command"),
+            fault == NULL ? well : fault);
+    return fault == NULL;
+}
+
 static bool find_targets(struct call *call, struct base *base, bool as_json) {
     const struct config *config = &base->config;
     bool well = true;
 
-    for (size_t i = 0; i < config->target_count; i++) {
-        const struct config_target *target = &config->targets[i];
-        if (target->git.len == 0)
-            continue;
-        const char *path = base_resolve(base->path, target->git, &call->arena);
-        const char *fault = target_fault(call, base, target, path);
-        if (fault == NULL)
-            fault = branch_fault(call, base, target);
-        finding(as_json, "target", fault == NULL,
-                arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
-                             target->name.p, path),
-                fault == NULL ? "its newest commit is there with all its files"
-                              : fault);
-        well &= fault == NULL;
-    }
+    for (size_t i = 0; i < config->target_count; i++)
+        well &= find_target(call, base, &config->targets[i], as_json);
     struct err err = {0};
     if (!target_config_is_apart(config, base->path, &err) ||
         !target_config_has_users(config, &err)) {

@@ -176,16 +176,18 @@ static bool start_as(const struct child *child, pid_t *ret_pid,
     if (newborn.sys == 0)
         return true;
     waitpid(*ret_pid, NULL, 0);
-    bool denied = newborn.at_dir && newborn.sys == EACCES;
-    if (newborn.at_dir)
+    if (newborn.at_dir) {
         err_errno(err, newborn.sys,
                   "user '%s' cannot enter '%s': all directories on the way "
                   "must be searchable (x) for it",
                   user, child->dir);
-    else
-        err_errno(err, newborn.sys, "cannot start '%s' as user '%s'",
-                  child->argv[0], user);
-    if (err != NULL && err->kind != ERR_TEMPORARY && !denied)
+        if (err != NULL && err->kind == ERR_CANNOT)
+            err->kind = ERR_UNAVAILABLE;
+        return false;
+    }
+    err_errno(err, newborn.sys, "cannot start '%s' as user '%s'",
+              child->argv[0], user);
+    if (err != NULL && err->kind != ERR_TEMPORARY)
         err->kind = ERR_CONFIG;
     return false;
 }

@@ -45,8 +45,9 @@ struct child_end {
     int code; /* exit status, or the signal */
 };
 
-/* ERR_CONFIG: no such program; ERR_TEMPORARY: cannot start now; ERR_DENIED: the
- * account may not enter `dir`. */
+/* ERR_CONFIG: the program is missing or cannot be executed (err->sys);
+ * ERR_TEMPORARY: cannot start now; ERR_DENIED: the account may not enter `dir`;
+ * ERR_UNAVAILABLE: nobody can. */
 bool child_start(const struct child *child, pid_t *ret_pid, struct err *err);
 
 /* Waits for the child; with a limit SIGCHLD must be blocked (child_stop_init).

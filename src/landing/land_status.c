@@ -43,10 +43,10 @@ void land_status_of_error(struct land_status *status, const struct err *err,
         land_status_set(status, LAND_STOPPED, "", SPAN(""));
     else if (err->kind == ERR_REFUSED)
         land_status_set(status, LAND_FAILED, "policy", text);
-    else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
-             err->kind == ERR_DATA)
+    else if (err->kind == ERR_INTERNAL || err->kind == ERR_DATA)
         land_status_set(status, LAND_PERMANENT, "", text);
-    else if (err->kind == ERR_UNAVAILABLE || is_disk_trouble(err->sys))
+    else if (err->kind == ERR_UNAVAILABLE || err->kind == ERR_CONFIG ||
+             is_disk_trouble(err->sys))
         land_status_set(status, LAND_UNAVAILABLE, "", text);
     else
         land_status_set(status, LAND_TEMPORARY, "", text);

@@ -175,6 +175,34 @@ static void wait_for_reader(int fd) {
         (void)nanosleep(&pause, NULL);
 }
 
+/* A name such as ./check or lroot/install is a file of the tree or of the set;
+ * any other program is one of this machine. */
+static bool is_of_set(const char *command) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    char **words;
+    size_t count;
+    struct err ignored;
+    return words_split(span_of(command), &arena, &words, &count, &ignored) &&
+           count > 0 && words[0][0] != '/' && strchr(words[0], '/') != NULL;
+}
+
+/* Says what may help. */
+static bool cannot_start(const struct run *run, struct err *err) {
+    const struct err why = *err;
+    const char *advice = "";
+    if (why.kind == ERR_CONFIG && !is_of_set(run->command)) {
+        if (why.sys == ENOENT || why.sys == ENOTDIR)
+            advice = "; install it, or its interpreter, on this machine, or "
+                     "correct the configuration of the target";
+        else if (why.sys == EACCES)
+            advice = "; make it executable, or correct the configuration of "
+                     "the target";
+    }
+    err_set(err, why.kind, "cannot run %s: %s%s", run->label, why.text, advice);
+    err->sys = why.sys;
+    return false;
+}
+
 /* Starts it and waits until it has ended; run->end says how it went.
  * ERR_CONFIG: it cannot be started; ERR_DENIED: its account may not enter its
  * directory. */
@@ -186,8 +214,10 @@ static bool run_through(struct run *run, struct err *err) {
         const char *const *in;
     } words;
     size_t count;
-    if (!words_split(span_of(run->command), &arena, &words.out, &count, err))
-        return err_wrap(err, "cannot run %s", run->label);
+    if (!words_split(span_of(run->command), &arena, &words.out, &count, err)) {
+        err->kind = ERR_CONFIG;
+        return cannot_start(run, err);
+    }
     if (count == 0)
         return err_set(err, ERR_CONFIG, "%s is an empty command", run->label);
     account_environment(run, &env);
@@ -206,7 +236,7 @@ static bool run_through(struct run *run, struct err *err) {
     fflush(stdout);
     pid_t pid;
     if (!child_start(&child, &pid, err))
-        return err_wrap(err, "cannot run %s", run->label);
+        return cannot_start(run, err);
     struct mono begun = clock_mono();
     run->end =
         child_wait(pid, run->stop, run->start->timeout_s * 1000, GRACE_MS);
@@ -289,34 +319,16 @@ static bool is_forbidden(const struct err *err,
     return true;
 }
 
-/* A name such as ./check or tools/check is a file of the tree, which the set
- * may have changed; any other program is one of this machine. */
-static bool is_of_tree(const char *command) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    char **words;
-    size_t count;
-    struct err ignored;
-    return words_split(span_of(command), &arena, &words, &count, &ignored) &&
-           count > 0 && words[0][0] != '/' && strchr(words[0], '/') != NULL;
-}
-
-/* The check could not be started. True: that is a verdict. No set is to blame
- * for a program that this machine lacks. */
-static bool unstarted_verdict(const struct run *run,
+/* It could not be started. True: that is a verdict. No set is to blame for a
+ * program that this machine lacks; if it belongs to the set, `blame` with
+ * `reason` is the verdict. */
+static bool unstarted_verdict(const struct run *run, enum land_verdict blame,
+                              const char *reason,
                               struct land_status *ret_status,
                               const struct err *err) {
-    CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (err->kind != ERR_CONFIG)
+    if (err->kind != ERR_CONFIG || !is_of_set(run->command))
         return is_forbidden(err, ret_status);
-    text_adds(&why, err->text);
-    if (is_of_tree(run->command)) {
-        land_status_set(ret_status, LAND_FAILED, "check-failed",
-                        text_span(&why));
-        return true;
-    }
-    text_adds(&why, "; install it, or its interpreter, on this machine, or "
-                    "change the check");
-    land_status_set(ret_status, LAND_UNAVAILABLE, "", text_span(&why));
+    land_status_set(ret_status, blame, reason, span_of(err->text));
     return true;
 }
 
@@ -496,7 +508,8 @@ bool target_checks_run(const struct land_start *start, struct git *git,
                           .account = account};
         *ret_pass = run_through(&run, err);
         if (!*ret_pass)
-            return unstarted_verdict(&run, ret_status, err);
+            return unstarted_verdict(&run, LAND_FAILED, "check-failed",
+                                     ret_status, err);
         *ret_pass = check_verdict(&run, ret_status);
         if (!*ret_pass || i + 1 == start->check_count)
             break;
@@ -640,7 +653,7 @@ bool target_command_run(const struct land_start *start, int tarball_fd,
                       .status_fd = status_fd,
                       .account = account};
     if (!run_through(&run, err))
-        return is_forbidden(err, ret_status);
+        return unstarted_verdict(&run, LAND_PERMANENT, "", ret_status, err);
     command_verdict(&run, ret_status);
     struct span line = status_last_line(status_fd, &room);
     struct status_line said;

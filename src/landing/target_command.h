@@ -12,8 +12,9 @@
 #include "landing/land.h"
 
 /* Checks `tree` out below order->work and runs every check there, in order, in
- * the same directory. *ret_pass false: ret_status says why. ERR_UNAVAILABLE: the
- * branch itself cannot be checked out either. */
+ * the same directory. *ret_pass false: ret_status says why. ERR_UNAVAILABLE:
+ * the branch itself cannot be checked out either; ERR_CONFIG: this machine
+ * cannot start a check. */
 bool target_checks_run(const struct land_start *start, struct git *git,
                        const char *tree, struct child_stop *stop,
                        bool *ret_pass, struct land_status *ret_status,
@@ -21,14 +22,15 @@ bool target_checks_run(const struct land_start *start, struct git *git,
 
 /* Runs order->environment in an empty directory below order->work, without the
  * variables about an attempt or set. If it succeeds, ret_status is `passed`
- * with the SHA-256 of what it printed, at most 64 KiB. */
+ * with the SHA-256 of what it printed, at most 64 KiB. ERR_CONFIG: it cannot be
+ * started. */
 bool target_environment_run(const struct land_start *start,
                             struct child_stop *stop,
                             struct land_status *ret_status, struct err *err);
 
 /* Unpacks the set (`meta`, lroot/) below order->work and runs the target's
  * command there; ret_status is its result, from exit status or status line
- * (doc/design/processes.md). */
+ * (doc/design/processes.md). ERR_CONFIG: this machine cannot start it. */
 bool target_command_run(const struct land_start *start, int tarball_fd,
                         struct child_stop *stop, struct land_status *ret_status,
                         struct err *err);

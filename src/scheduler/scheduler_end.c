@@ -316,7 +316,8 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
             verdict->not_before = target_again(scheduler, job->target);
     } else if (said == LAND_DONE || said == LAND_ALREADY ||
                said == LAND_CONFLICT || said == LAND_FAILED ||
-               said == LAND_BASE_LOST || said == LAND_FORBIDDEN) {
+               said == LAND_BASE_LOST || said == LAND_FORBIDDEN ||
+               said == LAND_PERMANENT) {
         target_usable(scheduler, job->target);
     }
 }

@@ -44,14 +44,14 @@ inside() {
     nsenter -t "$server" -m -- "$@"
 }
 
-# Asserts that sets C1 and C2 wait for the target, for a reason that contains
+# Asserts that sets C1 and C2 wait for their target, for a reason that contains
 # the words. `doctor` runs in the namespace of the server.
 assert_held() {
     await '"kind":"target".*"reason":"unavailable"'
     for id in C1 C2; do
         within sh -c "until pointsman list state:pending | grep -q $id; do :; done"
         ends 0 pointsman why $id
-        says 'target main is unavailable' out
+        says "target ${set_target:-main} is unavailable" out
         says "$1" out
         says 'tried again at' out
     done
@@ -181,6 +181,42 @@ no_program() {
 scenario 'sets wait for the program of a check' no_program
 scenario 'sets on a merge train wait for the program of a check' \
     on_train no_program
+
+# ---- a target that is a command whose program is missing -----------------------
+
+no_command() {
+    make_base
+    set_target=made
+    printf '[target "made"]\ncommand = %s/apply\nrevert = %s/revert\n' \
+        "$here" "$here" >base/conf.d/made.conf
+    serve_begin
+    submit_set C1 DC a one
+    submit_set C2 DC b two
+    inside() {
+        "$@"
+    }
+    assert_held "cannot run command: cannot start '$here/apply': No such file"
+    printf '#!/bin/sh\ncat lroot/* >>%s/made\n' "$here" >apply
+    # Not executable.
+    await '"kind":"move","id":"C[12]".*"detail":".*Permission denied; make it'
+    chmod +x apply
+    within pointsman wait C1
+    within pointsman wait C2
+    await '"kind":"target".*"reason":"usable"'
+    same 'what the command made' "$(sort made)" "$(printf 'one\ntwo')"
+    for id in C1 C2; do
+        pointsman history $id >history
+        says_not 'failed' history
+        says_not 'temp' history
+    done
+    id=$(pointsman rollback C1)
+    await "\"kind\":\"move\",\"id\":\"$id\".*\"reason\":\"unavailable\""
+    ln -s apply revert
+    within pointsman wait "$id"
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'sets and rollbacks wait for the program of a command' no_command
 
 # ---- a disk that fails --------------------------------------------------------
 

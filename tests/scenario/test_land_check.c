@@ -252,19 +252,25 @@ static void a_check_that_crashes_fails(void **state) {
 static void a_check_that_this_machine_lacks_is_no_fault_of_a_set(void **state) {
     (void)state;
     landing_begin();
-    const char *before = tip();
+    char before[72];
+    snprintf(before, sizeof(before), "%s", tip());
     sh("printf '#!/no/such/interpreter\\n' >script; chmod +x script\n"
        "printf 'text\\n' >text");
-    const char *const checks[] = {"no-such-program-here --all",
-                                  "/no/such/program", in_dir("script"),
-                                  in_dir("text")};
-    for (size_t i = 0; i < COUNT(checks); i++) {
-        struct outcome outcome = land(
-            &(struct attempt){.set = &plain, .checks = {"odd", checks[i]}});
+    const struct {
+        const char *check, *advice;
+    } cases[] = {
+        {"no-such-program-here --all", "; install it, or its interpreter, on"},
+        {"/no/such/program", "; install it, or its interpreter, on"},
+        {in_dir("script"), "; install it, or its interpreter, on"},
+        {in_dir("text/program"), "; install it, or its interpreter, on"},
+        {in_dir("text"), "Permission denied; make it executable, or correct"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct outcome outcome = land(&(struct attempt){
+            .set = &plain, .checks = {"odd", cases[i].check}});
         assert_starts(&outcome, "unavailable cannot run check 'odd': cannot "
                                 "start '");
-        assert_says(&outcome, "; install it, or its interpreter, on this "
-                              "machine, or change the check");
+        assert_says(&outcome, cases[i].advice);
         assert_int_equal(outcome.exit_code, 111);
         assert_unmoved(&outcome, before);
     }
@@ -822,8 +828,13 @@ static void the_exit_status_of_a_command_decides(void **state) {
         {"sh -c 'kill -9 $$'", "failed signal-9 command was killed by signal 9",
          101},
         {"/no/such",
-         "permanent cannot run command: cannot start '/no/such': "
-         "No such file or directory",
+         "unavailable cannot run command: cannot start '/no/such': No such "
+         "file or directory; install it, or its interpreter, on this machine, "
+         "or correct the configuration of the target",
+         111},
+        {"lroot/none",
+         "permanent cannot run command: cannot start 'lroot/none': No such "
+         "file or directory",
          100},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
