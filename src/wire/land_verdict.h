@@ -15,8 +15,10 @@
  *                              and the rb-* reasons of life.def
  *     temporary TEXT           try again later
  *     unavailable TEXT         the target cannot be used: its repository or
- *                              branch is missing, damaged, locked or not
- *                              writable; the set is not the cause
+ *                              branch is missing, damaged, checked out, not
+ *                              writable or locked by somebody else, or a
+ *                              program cannot be started; the set is not the
+ *                              cause
  *     base-lost TEXT           a set that this one depends on landed, but is no
  *                              longer on the branch
  *     forbidden TEXT           the account of its checks or its command may not
