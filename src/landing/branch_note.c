@@ -27,6 +27,7 @@ struct note {
     struct text path;
     bool exists;
     char commit[OID_BYTES]; /* "": an earlier version did not write it */
+    char root[OID_BYTES];   /* "": the same, or it was not known */
 };
 
 static void note_clear(struct note *note) {
@@ -51,9 +52,9 @@ static bool note_read(const char *dir, const char *git, const char *branch,
     ret_note->exists = true;
     rest = text_span(&content);
     for (int i = 0; span_cut(&rest, '\n', &line); i++)
-        if (i == 2 && git_oid_is_valid(line))
-            snprintf(ret_note->commit, OID_BYTES, "%.*s", (int)line.len,
-                     line.p);
+        if ((i == 2 || i == 3) && git_oid_is_valid(line))
+            snprintf(i == 2 ? ret_note->commit : ret_note->root, OID_BYTES,
+                     "%.*s", (int)line.len, line.p);
     return true;
 }
 
@@ -74,12 +75,14 @@ static bool notes_make(const char *dir, struct err *err) {
 }
 
 static bool note_write(const char *dir, const char *git, const char *branch,
-                       const char *tip, struct err *err) {
+                       const char *commit, const char *root, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
     char name[SUM_TEXT_BYTES];
     note_format(git, branch, &text, name);
-    text_addf(&text, "%s\n", tip);
+    text_addf(&text, "%s\n", commit);
+    if (root[0] != '\0')
+        text_addf(&text, "%s\n", root);
     if (!notes_make(dir, err))
         return false;
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -88,22 +91,68 @@ static bool note_write(const char *dir, const char *git, const char *branch,
     return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
 }
 
+/* It has only the newest part of a history, or that cannot be seen. */
+static bool may_be_shallow(const struct git *git) {
+    struct stat st;
+    return fstatat(git->dir_fd, "shallow", &st, 0) == 0 ? st.st_size > 0
+                                                        : errno != ENOENT;
+}
+
+/* The commit with which the branch began that `commit` is on: the last of its
+ * first parents. Other histories that were merged into it may be in other
+ * repositories too. "": that is not known here. */
+static bool root_find(struct git *git, const char *commit,
+                      char ret_root[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    ret_root[0] = '\0';
+    if (may_be_shallow(git))
+        return true;
+    if (!git_run(git,
+                 GIT_ARGS("rev-list", "--first-parent", "--max-parents=0",
+                          commit, "--"),
+                 GIT_QUIET | GIT_BLIND, SPAN(""), &out, &status, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    if (status == 0 && git_oid_is_valid(oid))
+        snprintf(ret_root, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+/* Adds what the note does not have yet. Of the history of its commit, a part
+ * may be gone after a forced push; then that of the tip counts. */
+static bool note_complete(const char *dir, struct git *git, const char *branch,
+                          const char *tip, const struct note *note,
+                          struct err *err) {
+    const char *commit = note->commit[0] != '\0' ? note->commit : tip;
+    char root[OID_BYTES];
+    if (!root_find(git, commit, root, err) ||
+        (root[0] == '\0' && commit != tip && !root_find(git, tip, root, err)))
+        return false;
+    return (root[0] == '\0' && note->commit[0] != '\0') ||
+           note_write(dir, git->dir, branch, commit, root, err);
+}
+
 /* A repository that has lost all of its history, also after a forced push, is
  * another one. */
 static bool is_same(const struct note *note, const char *git,
                     const char *branch, struct git_pipe *objects,
                     struct err *err) {
+    const char *const witnesses[] = {note->root, note->commit};
     char oid[OID_BYTES], tree[OID_BYTES];
     bool found = false;
-    if (!git_commit_read(objects, note->commit, oid, tree, &found, err))
-        return false;
+    for (size_t i = 0; i < COUNT(witnesses) && !found; i++)
+        if (witnesses[i][0] != '\0' &&
+            !git_commit_read(objects, witnesses[i], oid, tree, &found, err))
+            return false;
     return found ||
            err_set(err, ERR_UNAVAILABLE,
                    "the repository '%s' is not the one that was used before: "
                    "commit %.12s, with which branch '%s' began here, is not in "
                    "it; put that repository back or, if this one is right, "
                    "remove the file '%s'",
-                   git, note->commit, branch, text_string(&note->path));
+                   git, note->root[0] != '\0' ? note->root : note->commit,
+                   branch, text_string(&note->path));
 }
 
 /* git removes or renames the reflog together with its branch. A single line may
@@ -121,25 +170,26 @@ static bool has_reflog(const char *git, const char *branch) {
     return rest.len > 0 || !span_starts(line, "00000000");
 }
 
-bool branch_note_meet(const char *dir, const char *git, const char *branch,
+bool branch_note_meet(const char *dir, struct git *git, const char *branch,
                       const char *tip, struct git_pipe *objects,
                       struct err *err) {
     CLEANUP(note_clear) struct note note = {.path = TEXT_INIT};
     if (dir == NULL)
         return true;
-    if (!note_read(dir, git, branch, &note, err))
+    if (!note_read(dir, git->dir, branch, &note, err))
         return false;
     if (tip[0] == '\0')
-        return !(note.exists || has_reflog(git, branch)) ||
+        return !(note.exists || has_reflog(git->dir, branch)) ||
                err_set(err, ERR_UNAVAILABLE,
                        "branch '%s' is missing in the repository '%s' and "
                        "existed before; restore it, it is not created again "
                        "(unless '%s' and its reflog are removed)",
-                       branch, git, text_string(&note.path));
-    if (note.commit[0] == '\0')
-        return note_write(dir, git, branch, tip, err);
-    return strcmp(note.commit, tip) == 0 ||
-           is_same(&note, git, branch, objects, err);
+                       branch, git->dir, text_string(&note.path));
+    if (note.commit[0] != '\0' && strcmp(note.commit, tip) != 0 &&
+        !is_same(&note, git->dir, branch, objects, err))
+        return false;
+    return note.root[0] != '\0' ||
+           note_complete(dir, git, branch, tip, &note, err);
 }
 
 bool branch_note_exists(const char *dir, const char *git, struct span branch) {

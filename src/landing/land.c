@@ -108,7 +108,7 @@ static enum step finish_landed(struct landing *landing,
 
 static bool branch_remember(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
-    return branch_note_meet(start->branches, landing->git->dir, start->branch,
+    return branch_note_meet(start->branches, landing->git, start->branch,
                             landing->tip, &landing->merge.trees.objects, err);
 }
 

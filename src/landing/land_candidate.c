@@ -213,7 +213,7 @@ static bool merge_all(struct candidate *candidate, struct err *err) {
     /* Nothing is checked that could not land. */
     if (!ref_is_free(&candidate->git, start->branch, err) ||
         !merge_read_tip(merge, err) ||
-        !branch_note_meet(start->branches, candidate->git.dir, start->branch,
+        !branch_note_meet(start->branches, &candidate->git, start->branch,
                           merge->tip, &merge->trees.objects, err) ||
         (start->onto != NULL && !sets_find(candidate, err))) {
         if (err->kind == ERR_CANNOT || err->kind == ERR_DENIED)

@@ -294,7 +294,7 @@ failing_reads() {
     done
     [ $held -gt 0 ] || wrong 'no fault was seen'
 }
-scenario 'a set waits for a repository that git cannot read' failing_reads '^git' 8
+scenario 'a set waits for a repository that git cannot read' failing_reads '^git' 12
 scenario 'a set waits for a repository that the landing cannot read' \
     failing_reads '^/proc/self/exe land' 5
 scenario 'a set on a merge train lands once if the landing cannot read' \

@@ -17,6 +17,9 @@ static char *path_of(const char *name) {
     return path;
 }
 
+/* Only its path is of interest. */
+static struct git project = {.dir = (char[]){"/srv/p.git"}, .dir_fd = -1};
+
 static char *notes_of(const struct base *base) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     text_addf(&path, "%s/" BASE_BRANCHES, base->path);
@@ -42,7 +45,7 @@ static void make(struct spool *spool) {
                     O_WRONLY | O_CREAT, 0600);
     assert_true(dir_write_file(fd, SPAN("output\n"), NULL));
     CLEANUP(text_free_string) char *notes = notes_of(spool->base);
-    assert_true(branch_note_meet(notes, "/srv/p.git", "main",
+    assert_true(branch_note_meet(notes, &project, "main",
                                  "0123456789012345678901234567890123456789",
                                  NULL, NULL));
 }
@@ -84,7 +87,7 @@ static void a_backup_is_restored_completely(void **state) {
     assert_int_equal(faccessat(other.base->fd, "attempts/segments/1", R_OK, 0),
                      0);
     CLEANUP(text_free_string) char *notes = notes_of(other.base);
-    assert_false(branch_note_meet(notes, "/srv/p.git", "main", "", NULL, &err));
+    assert_false(branch_note_meet(notes, &project, "main", "", NULL, &err));
     assert_int_equal(err.kind, ERR_UNAVAILABLE);
     assert_int_equal(spool_count(&other, BASE_REJECT), 2);
     spool_scan(&other);

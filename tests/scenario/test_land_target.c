@@ -449,6 +449,116 @@ static void a_set_waits_while_another_repository_is_in_the_place(void **state) {
     assert_landed(&outcome);
 }
 
+/* A forced push takes the branch back to its first commit, and git removes all
+ * the others. */
+static void take_back(void) {
+    sh("cd target.git; git update-ref refs/heads/main "
+       "$(git rev-list --max-parents=0 --first-parent main)\n"
+       "git update-ref -m forced refs/heads/main "
+       "$(git commit-tree -p main -m forced 'main^{tree}')\n"
+       "git reflog expire --expire=all --all; git gc -q --prune=now");
+}
+
+/* The branch has three commits when a landing first looks at it. */
+static void begin_with_history(void) {
+    landing_begin();
+    sh("cd target.git; for i in 1 2; do git update-ref refs/heads/main "
+       "$(git commit-tree -p main -m more 'main^{tree}'); done");
+}
+
+static const char *note_lines(void) {
+    return sh("cat branches/* | wc -l");
+}
+
+/* As versions up to 0.1 wrote it. */
+static void shorten_note(int lines) {
+    sh("sed -i '%d,$d' branches/*", lines + 1);
+}
+
+static void assert_forced_push_is_no_other_repository(void) {
+    take_back();
+    struct outcome outcome = land(&(struct attempt){.set = &later});
+    assert_landed(&outcome);
+    assert_string_equal(note_lines(), "4");
+}
+
+static void a_repository_is_the_same_after_a_forced_push(void **state) {
+    (void)state;
+    begin_with_history();
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    assert_string_equal(sh("sed -n 4p branches/*"),
+                        sh("git -C target.git rev-list --max-parents=0 main"));
+    assert_forced_push_is_no_other_repository();
+}
+
+static void an_older_note_of_a_branch_is_completed(void **state) {
+    (void)state;
+    for (int lines = 2; lines <= 3; lines++) {
+        begin_with_history();
+        struct outcome outcome = land(&(struct attempt){.set = &plain});
+        assert_landed(&outcome);
+        shorten_note(lines);
+        const struct set next = {.id = "C3", .files = {{"new", "n\n"}}};
+        outcome = land(&(struct attempt){.set = &next});
+        assert_landed(&outcome);
+        assert_forced_push_is_no_other_repository();
+    }
+}
+
+/* The history of the commit in the note is gone in part. */
+static void
+an_older_note_is_completed_from_what_the_branch_is_now(void **state) {
+    (void)state;
+    begin_with_history();
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    shorten_note(3);
+    sh("cd target.git; c=$(sed -n 3p ../branches/*); p=$(git rev-parse $c^)\n"
+       "git update-ref refs/heads/main "
+       "$(git rev-list --max-parents=0 --first-parent main)\n"
+       "git reflog expire --expire=all --all\n"
+       "rm objects/$(echo $p | sed 's,..,&/,')");
+    outcome = land(&(struct attempt){.set = &later});
+    assert_starts(&outcome, "done ");
+    assert_string_equal(sh("sed -n 4p branches/*"),
+                        sh("git -C target.git rev-list --max-parents=0 main"));
+}
+
+/* A history that was merged into the branch may be in many repositories. */
+static void a_repository_with_a_part_of_the_history_is_another(void **state) {
+    (void)state;
+    begin_with_history();
+    sh("git init -q --bare -b main library.git; cd library.git\n"
+       "git update-ref refs/heads/main "
+       "$(git commit-tree -m library $(git write-tree))\n"
+       "cd ../target.git; git fetch -q ../library.git main\n"
+       "git update-ref refs/heads/main "
+       "$(git commit-tree -p main -p FETCH_HEAD -m merge 'main^{tree}')");
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    sh("rm -rf target.git; mv library.git target.git");
+    outcome = land(&(struct attempt){.set = &later});
+    assert_starts(&outcome, "unavailable the repository '");
+    assert_says(&outcome, "is not the one that was used before");
+}
+
+/* The last commit of a shallow one is not that with which the branch began. */
+static void a_note_of_a_shallow_repository_is_completed_later(void **state) {
+    (void)state;
+    begin_with_history();
+    sh("mv target.git whole.git\n"
+       "git clone -q --bare --depth 2 \"file://$PWD/whole.git\" target.git");
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    assert_string_equal(note_lines(), "3");
+    sh("git -C target.git fetch -q --unshallow");
+    const struct set next = {.id = "C3", .files = {{"new", "n\n"}}};
+    outcome = land(&(struct attempt){.set = &next});
+    assert_landed(&outcome);
+    assert_forced_push_is_no_other_repository();
+}
+
 /* ---- a set that has left the branch -------------------------------------- */
 
 static void a_set_waits_for_a_dependency_that_left_the_branch(void **state) {
@@ -539,6 +649,12 @@ int main(void) {
         cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
         cmocka_unit_test(a_branch_that_vanishes_is_not_created_again),
         cmocka_unit_test(other_branches_and_repositories_are_created),
+        cmocka_unit_test(a_repository_is_the_same_after_a_forced_push),
+        cmocka_unit_test(an_older_note_of_a_branch_is_completed),
+        cmocka_unit_test(
+            an_older_note_is_completed_from_what_the_branch_is_now),
+        cmocka_unit_test(a_repository_with_a_part_of_the_history_is_another),
+        cmocka_unit_test(a_note_of_a_shallow_repository_is_completed_later),
         cmocka_unit_test(a_set_waits_while_another_repository_is_in_the_place),
         cmocka_unit_test(a_set_waits_for_a_dependency_that_left_the_branch),
         cmocka_unit_test(a_set_that_landed_does_not_wait_for_its_dependency),
