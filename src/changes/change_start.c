@@ -82,8 +82,7 @@ static const struct land_need *needs_of(const struct run_set *set,
     for (size_t i = 0; i < set->need_count; i++)
         needs[i] =
             (struct land_need){.id = arena_string(arena, set->needs[i].id),
-                               .sum = arena_string(arena, set->needs[i].sum),
-                               .admitted = set->needs[i].admitted};
+                               .sum = arena_string(arena, set->needs[i].sum)};
     return needs;
 }
 

@@ -62,7 +62,6 @@ struct land_base_set {
 /* A set that must be on the branch: the one that lands depends on it. */
 struct land_need {
     const char *id, *sum;
-    struct wall admitted;
 };
 
 /* The number in $POINTSMAN_STATUS_FD, or -1; children do not inherit it. */

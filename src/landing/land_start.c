@@ -66,7 +66,6 @@ static const struct record base_record = RECORD(land_base_set, base_fields);
 static const struct field need_fields[] = {
     {"id",         FIELD_STRING,  true,  offsetof(struct land_need, id)},
     {"sum",        FIELD_STRING,  true,  offsetof(struct land_need, sum)},
-    {"admitted",   FIELD_INSTANT, false, offsetof(struct land_need, admitted)},
 };
 static const struct record need_record = RECORD(land_need, need_fields);
 

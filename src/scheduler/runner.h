@@ -29,7 +29,6 @@ struct run_base {
 /* A set that has landed and must be on the branch. */
 struct run_need {
     struct span id, sum;
-    struct wall admitted;
 };
 
 /* A set that lands, with its approvers, the sets that it is stacked on (the

@@ -119,8 +119,7 @@ static void need_add(struct needs *needs, const struct job *job) {
         needs->items = items;
         needs->cap = cap;
     }
-    needs->items[needs->count++] = (struct run_need){
-        .id = job->id, .sum = job->sum, .admitted = job->admitted};
+    needs->items[needs->count++] = (struct run_need){job->id, job->sum};
 }
 
 /* The set itself, or one that has superseded it (O10). */

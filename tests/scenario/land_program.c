@@ -95,9 +95,8 @@ static char **add_element(struct json *json, char **words) {
         json_object(json);
         add_pair(json, "--id", words[0]);
         add_pair(json, "--sum", words[1]);
-        add_pair(json, "--admitted", words[2]);
         json_end(json);
-        return words + 3;
+        return words + 2;
     }
     if (strcmp(option, "--also") != 0)
         return add_member(json, words, strcmp(option, "--again") == 0);

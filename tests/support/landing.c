@@ -236,7 +236,6 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
         argv_add(argv, "--need", (*need)->id);
         argv_add(argv, NULL,
                  sh("sha256sum <'sets/%s' | cut -c1-64", (*need)->id));
-        argv_add(argv, NULL, number(admitted_ns));
     }
     for (const char *const *check = attempt->checks; *check != NULL;
          check += 2) {
