@@ -14,6 +14,7 @@
 #include "os/owner.h"
 #include "os/sum.h"
 #include "landing/branch_tip.h"
+#include "landing/git_file.h"
 
 enum { NOTE_MAX_BYTES = 16384 };
 
@@ -157,15 +158,16 @@ static bool is_same(const struct note *note, const char *git,
 
 /* git removes or renames the reflog together with its branch. A single line may
  * be left by a git that was killed before it had created the branch. */
-static bool has_reflog(const char *git, const char *branch) {
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
-    char head[4096]; /* of the log: longer than any line of git */
-    text_addf(&path, "%s/logs/refs/heads/%s", git, branch);
-    CLEANUP(fd_close) int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
-    if (n <= 0)
-        return n < 0;
-    struct span rest = span_make(head, (size_t)n), line;
+static bool has_reflog(const struct git *git, const char *branch) {
+    enum { LINE_BYTES = 4096 }; /* longer than any line of git */
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text head = TEXT_INIT;
+    text_addf(&name, "logs/refs/heads/%s", branch);
+    enum git_file found = git_file_read(git->dir_fd, text_string(&name), 0,
+                                        LINE_BYTES, &head, NULL);
+    struct span rest = text_span(&head), line;
+    if (found != GIT_FILE_READ || rest.len == 0)
+        return found == GIT_FILE_ODD;
     (void)span_cut(&rest, '\n', &line);
     return rest.len > 0 || !span_starts(line, "00000000");
 }
@@ -179,7 +181,7 @@ bool branch_note_meet(const char *dir, struct git *git, const char *branch,
     if (!note_read(dir, git->dir, branch, &note, err))
         return false;
     if (tip[0] == '\0')
-        return !(note.exists || has_reflog(git->dir, branch)) ||
+        return !(note.exists || has_reflog(git, branch)) ||
                err_set(err, ERR_UNAVAILABLE,
                        "branch '%s' is missing in the repository '%s' and "
                        "existed before; restore it, it is not created again "

@@ -1,36 +1,32 @@
 #include "landing/branch_tip.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "os/fd.h"
+#include "landing/git_file.h"
 
 enum {
     LINE_BYTES = 4096,
     SYMBOLIC_REFS = 5 /* git follows no more, one after the other */
 };
 
-/* The first line of DIR/NAME, without LF. */
+/* The first line of DIR/NAME, without LF. If a directory has that name, it is a
+ * prefix of other branches. */
 static bool read_line(const char *dir, const char *name, char line[LINE_BYTES],
                       bool *ret_missing) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_addf(&path, "%s/%s", dir, name);
-    FILE *file = fopen(text_string(&path), "re");
-    *ret_missing = file == NULL && (errno == ENOENT || errno == ENOTDIR);
-    if (file == NULL)
-        return false;
-    errno = 0;
-    bool ok = fgets(line, LINE_BYTES, file) != NULL;
-    /* A directory of that name means that the name is a prefix of other
-     * branches. */
-    *ret_missing = !ok && errno == EISDIR;
-    fclose(file);
-    if (ok)
-        line[strcspn(line, "\n")] = '\0';
-    return ok;
+    enum git_file found = git_file_read(AT_FDCWD, text_string(&path), 0,
+                                        LINE_BYTES - 1, &text, NULL);
+    *ret_missing = found == GIT_FILE_MISSING;
+    snprintf(line, LINE_BYTES, "%s", text_string(&text));
+    line[strcspn(line, "\n")] = '\0';
+    return found == GIT_FILE_READ && text.len > 0;
 }
 
 static bool has(const char *dir, const char *name) {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "landing/git_file.h"
 #include "landing/objects_apart.h"
 #include "landing/ref_plain.h"
 #include "os/clock.h"
@@ -164,13 +165,11 @@ static bool note_git_lives(const struct note *note) {
 }
 
 static bool lock_holds(const struct note *note, const struct lock_mark *lock) {
-    char content[OID_BYTES + 1] = "";
-    CLEANUP(fd_close)
-    int fd = openat(note->dir, lock->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || read(fd, content, sizeof content - 1) <= 0)
-        return false;
-    content[strcspn(content, "\n")] = '\0';
-    return note->to[0] != '\0' && strcmp(content, note->to) == 0;
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
+    return note->to[0] != '\0' &&
+           git_file_read(note->dir, lock->name, O_NOFOLLOW, OID_BYTES, &content,
+                         NULL) == GIT_FILE_READ &&
+           span_is(span_trim(text_span(&content)), note->to);
 }
 
 static bool lock_is_marked(const struct lock_mark *lock,
@@ -201,12 +200,10 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
 static bool head_lock_is_ours(const struct note *note, const char *branch,
                               const struct stat *st) {
     CLEANUP(text_clear) struct text want = TEXT_INIT;
-    char head[PATH_MAX] = "";
-    text_addf(&want, "ref: refs/heads/%s", branch);
-    CLEANUP(fd_close) int fd = openat(note->dir, "HEAD", O_RDONLY | O_CLOEXEC);
-    if (st->st_size != 0 || fd < 0 || read(fd, head, sizeof head - 1) <= 0)
-        return false;
-    return span_equal(span_trim(span_of(head)), text_span(&want));
+    CLEANUP(text_clear) struct text head = TEXT_INIT;
+    text_addf(&want, "refs/heads/%s", branch);
+    return st->st_size == 0 && git_file_head(note->dir, &head) &&
+           span_equal(text_span(&head), text_span(&want));
 }
 
 /* The lock that a landing holds while it moves the branch. Landings of other
@@ -511,42 +508,15 @@ bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
     return ok;
 }
 
-/* Reads a small file of the repository; "" if that is not possible. */
-static void small_file(const struct git *git, const char *name,
-                       struct text *out) {
-    struct err unread;
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
-    text_addf(&path, "%s/%s", git->dir, name);
-    CLEANUP(fd_close)
-    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || !dir_read_file(fd, 1 << 20, out, &unread))
-        text_reset(out);
-}
-
 static bool has(const struct git *git, const char *name) {
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
-    struct stat st;
-    text_addf(&path, "%s/%s", git->dir, name);
-    return lstat(text_string(&path), &st) == 0;
+    return faccessat(git->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* True if the repository's configuration plainly says so. */
 static bool is_bare(const struct git *git) {
-    CLEANUP(text_clear) struct text config = TEXT_INIT;
-    struct span rest, line;
-    bool in_core = false, bare = false;
-    small_file(git, "config", &config);
-    rest = text_span(&config);
-    while (span_cut(&rest, '\n', &line)) {
-        line = span_trim(line);
-        if (span_starts(line, "[include"))
-            return false;
-        if (span_starts(line, "["))
-            in_core = span_is(line, "[core]");
-        if (in_core && span_starts(line, "bare"))
-            bare = span_is(line, "bare = true");
-    }
-    return bare;
+    CLEANUP(text_clear) struct text bare = TEXT_INIT;
+    return git_file_core(git->dir_fd, "bare", &bare) &&
+           span_is(text_span(&bare), "true");
 }
 
 /* True if no work tree can have the branch checked out, as far as a look at the
@@ -556,10 +526,9 @@ static bool is_plainly_free(const struct git *git, const char *branch) {
     CLEANUP(text_clear) struct text ours = TEXT_INIT;
     if (has(git, "worktrees") || has(git, "config.worktree"))
         return false;
-    text_addf(&ours, "ref: refs/heads/%s", branch);
-    small_file(git, "HEAD", &head);
-    struct span at = span_trim(text_span(&head));
-    return (span_starts(at, "ref: ") && !span_equal(at, text_span(&ours))) ||
+    text_addf(&ours, "refs/heads/%s", branch);
+    return (git_file_head(git->dir_fd, &head) && head.len > 0 &&
+            !span_equal(text_span(&head), text_span(&ours))) ||
            is_bare(git);
 }
 

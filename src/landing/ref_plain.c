@@ -11,31 +11,30 @@
 #include "os/dir.h"
 #include "os/fd.h"
 #include "os/owner.h"
+#include "landing/git_file.h"
 
 static const char head_lock[] = "HEAD.lock";
 
-/* The first bytes of a file of the repository, without white space around them.
- * False: it is no regular file, or longer than any that is plain. */
-static bool line_read(const struct git *git, const char *name, struct text *out,
-                      struct stat *ret_st) {
-    char bytes[PATH_MAX];
-    CLEANUP(fd_close)
-    int fd = openat(git->dir_fd, name,
-                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, ret_st) != 0 || !S_ISREG(ret_st->st_mode))
+/* The value of the branch and the file that holds it. */
+static bool value_read(const struct ref_plain *plain, char ret_oid[OID_BYTES],
+                       struct stat *ret_st) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (git_file_read(plain->git->dir_fd, plain->ref, O_NOFOLLOW, 2 * OID_BYTES,
+                      &text, ret_st) != GIT_FILE_READ)
         return false;
-    ssize_t n = read(fd, bytes, sizeof bytes);
-    if (n <= 0 || (size_t)n == sizeof bytes)
-        return false;
-    text_addspan(out, span_trim(span_make(bytes, (size_t)n)));
-    return true;
+    struct span oid = span_trim(text_span(&text));
+    snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len,
+             oid.len > 0 ? oid.p : "");
+    return git_oid_is_valid(oid);
 }
 
-/* The value of the branch and the file that holds it. */
-static bool value_read(const struct ref_plain *plain, struct text *out,
-                       struct stat *ret_st) {
-    return line_read(plain->git, plain->ref, out, ret_st) &&
-           git_oid_is_valid(text_span(out));
+/* *ret_is: HEAD refers to the branch. */
+static bool head_read(const struct ref_plain *plain, bool *ret_is) {
+    CLEANUP(text_clear) struct text head = TEXT_INIT;
+    if (!git_file_head(plain->git->dir_fd, &head))
+        return false;
+    *ret_is = span_is(text_span(&head), plain->ref);
+    return true;
 }
 
 static int log_open(const struct ref_plain *plain, const char *name) {
@@ -55,22 +54,16 @@ static bool log_exists(const struct ref_plain *plain, const char *name) {
 /* Finds out how things are now; *ret_st is of the branch's file. */
 static bool look(struct ref_plain *plain, const struct git *git,
                  const char *branch, struct stat *ret_st) {
-    struct stat st;
-    CLEANUP(text_clear) struct text head = TEXT_INIT;
-    CLEANUP(text_clear) struct text value = TEXT_INIT;
+    char value[OID_BYTES];
     *plain = (struct ref_plain){.git = git};
     snprintf(plain->ref, PATH_MAX, "refs/heads/%s", branch);
     snprintf(plain->log, PATH_MAX, "logs/refs/heads/%s", branch);
     if (snprintf(plain->lock, PATH_MAX, "refs/heads/%s.lock", branch) >=
             PATH_MAX ||
         faccessat(git->dir_fd, "reftable", F_OK, 0) == 0 ||
-        !line_read(git, "HEAD", &head, &st) ||
-        !value_read(plain, &value, ret_st) || !log_exists(plain, plain->log))
+        !head_read(plain, &plain->has_head) ||
+        !value_read(plain, value, ret_st) || !log_exists(plain, plain->log))
         return false;
-    struct span at = text_span(&head);
-    plain->has_head =
-        span_starts(at, "ref: ") &&
-        span_is(span_trim(span_make(at.p + 5, at.len - 5)), plain->ref);
     return !plain->has_head || log_exists(plain, "logs/HEAD");
 }
 
@@ -80,12 +73,41 @@ bool ref_plain_is(const struct git *git, const char *branch) {
     return look(&plain, git, branch, &st);
 }
 
+/* The mode of the branch's file, changed as core.sharedRepository asks for.
+ * False: only git knows. */
+static bool mode_find(const struct git *git, mode_t old, mode_t *ret_mode) {
+    static const struct {
+        const char *value;
+        mode_t more;
+    } words[] = {{"", 0},         {"umask", 0},       {"false", 0},
+                 {"group", 0660}, {"true", 0660},     {"1", 0660},
+                 {"all", 0664},   {"world", 0664},    {"2", 0664},
+                 {"0", 0},        {"everybody", 0664}};
+    CLEANUP(text_clear) struct text shared = TEXT_INIT;
+    unsigned exact;
+    char rest;
+    if (!git_file_core(git->dir_fd, "sharedrepository", &shared))
+        return false;
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (span_is(text_span(&shared), words[i].value)) {
+            *ret_mode = (old & 0777) | words[i].more;
+            return true;
+        }
+    *ret_mode = 0;
+    if (shared.len != 4 ||
+        sscanf(text_string(&shared), "0%3o%c", &exact, &rest) != 1)
+        return false;
+    *ret_mode = exact & 0666;
+    return true;
+}
+
 /* The file must be what git would have made of the branch's present one. */
-static bool is_alike(int fd, const struct stat *old) {
+static bool is_alike(const struct git *git, int fd, const struct stat *old) {
     struct stat st;
-    return fchmod(fd, old->st_mode & 0777) == 0 && fstat(fd, &st) == 0 &&
-           st.st_uid == old->st_uid && st.st_gid == old->st_gid &&
-           st.st_dev == old->st_dev;
+    mode_t mode;
+    return mode_find(git, old->st_mode, &mode) && fchmod(fd, mode) == 0 &&
+           fstat(fd, &st) == 0 && st.st_uid == old->st_uid &&
+           st.st_gid == old->st_gid && st.st_dev == old->st_dev;
 }
 
 /* git's gc removes old files that are called tmp_*. */
@@ -107,7 +129,8 @@ static bool fresh_write(struct ref_plain *plain, const char *to,
     snprintf(plain->fresh, PATH_MAX, "objects/%s", name);
     owner_inherit(fd, objects);
     text_addf(&line, "%s\n", to);
-    return dir_write_file(fd, text_span(&line), NULL) && is_alike(fd, old);
+    return dir_write_file(fd, text_span(&line), NULL) &&
+           is_alike(plain->git, fd, old);
 }
 
 bool ref_plain_open(const struct git *git, const char *branch, const char *to,
@@ -126,15 +149,18 @@ static void name_remove(const struct ref_plain *plain, const char *name) {
     unlinkat(plain->git->dir_fd, name, 0);
 }
 
-/* In the order of git. */
+/* In the order of git. HEAD may have changed since the look at the repository:
+ * then its reflog is to get a line that was not prepared, or none. */
 bool ref_plain_lock(struct ref_plain *plain, const char *old) {
     struct stat st;
-    CLEANUP(text_clear) struct text value = TEXT_INIT;
+    char value[OID_BYTES];
+    bool has_head;
     plain->locked = lock_take(plain, plain->lock);
     plain->head_locked =
         plain->locked && plain->has_head && lock_take(plain, head_lock);
     return plain->locked && plain->head_locked == plain->has_head &&
-           value_read(plain, &value, &st) && span_is(text_span(&value), old);
+           head_read(plain, &has_head) && has_head == plain->has_head &&
+           value_read(plain, value, &st) && strcmp(value, old) == 0;
 }
 
 /* While the locks are held, nobody else replaces or shortens the log. */

@@ -37,7 +37,8 @@ bool ref_plain_is(const struct git *git, const char *branch);
 bool ref_plain_open(const struct git *git, const char *branch, const char *to,
                     struct ref_plain *ret_plain);
 /* Takes the locks; the file must be durable. False: leave it to git, also if
- * the branch is not at `old` now. */
+ * the branch is not at `old` now, or HEAD refers to another branch than
+ * before. */
 bool ref_plain_lock(struct ref_plain *plain, const char *old);
 /* Moves the branch that was locked. `message` is for the reflog. False: it has
  * not moved; leave it to git. */

@@ -4,6 +4,9 @@
 
 #include <signal.h>
 
+#include "landing/git.h"
+#include "landing/ref_plain.h"
+
 static const struct set first = {.id = "C1", .files = {{"f", "new\n"}}};
 static const struct set second = {.id = "C2", .files = {{"h", "second\n"}}};
 
@@ -77,6 +80,72 @@ static void the_head_of_another_branch_stays_alone(void **state) {
     sh("echo 'ref: refs/heads/main' >target.git/HEAD");
     assert_landed(&outcome);
     assert_string_equal(reflog("HEAD"), before);
+}
+
+/* The mode of a branch's file that was 0644, after a landing with this value of
+ * core.sharedRepository. */
+static const char *mode_with(const char *shared, bool by_git) {
+    begin();
+    sh("chmod 0644 target.git/refs/heads/main\n"
+       "git -C target.git config core.sharedRepository '%s'",
+       shared);
+    struct outcome outcome =
+        land(&(struct attempt){.set = &second, .path = git_that_cannot_move()});
+    assert_asked(by_git);
+    if (by_git)
+        outcome = land(&(struct attempt){.set = &second});
+    assert_landed(&outcome);
+    return sh("stat -c %%a target.git/refs/heads/main");
+}
+
+static void the_branch_gets_the_mode_of_a_shared_repository(void **state) {
+    (void)state;
+    assert_string_equal(mode_with("false", false), "644");
+    assert_string_equal(mode_with("group", false), "664");
+    assert_string_equal(mode_with("all", false), "664");
+    assert_string_equal(mode_with("0660", false), "660");
+    /* Only git knows what this means. */
+    assert_string_equal(mode_with("yes", true), "664");
+}
+
+static void a_configuration_that_includes_others_is_left_to_git(void **state) {
+    (void)state;
+    begin();
+    sh("echo '[core] sharedRepository = group' >more\n"
+       "git -C target.git config include.path ../more");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &second, .path = git_that_cannot_move()});
+    assert_true(outcome.exit_code != 0);
+    assert_asked(true);
+    outcome = land(&(struct attempt){.set = &second});
+    assert_landed(&outcome);
+    assert_string_equal(sh("stat -c %%a target.git/refs/heads/main"), "664");
+}
+
+/* After the look at the repository and before the locks. */
+static void a_head_that_changes_meanwhile_is_left_to_git(void **state) {
+    (void)state;
+    static const char *const heads[] = {"main", "other", "main"};
+    begin();
+    for (size_t i = 0; i + 1 < COUNT(heads); i++) {
+        struct git git;
+        struct ref_plain plain;
+        struct err err = {0};
+        char old[OID_BYTES];
+        snprintf(old, sizeof old, "%s", tip());
+        sh("echo 'ref: refs/heads/%s' >target.git/HEAD", heads[i]);
+        assert_true(git_open(in_dir("target.git"), NULL, NULL, &git, &err));
+        assert_true(ref_plain_open(&git, "main", old, &plain));
+        assert_true(ref_plain_lock(&plain, old));
+        ref_plain_end(&plain);
+        assert_true(ref_plain_open(&git, "main", old, &plain));
+        sh("echo 'ref: refs/heads/%s' >target.git/HEAD", heads[i + 1]);
+        assert_false(ref_plain_lock(&plain, old));
+        ref_plain_end(&plain);
+        git_close(&git);
+    }
+    assert_string_equal(sh("find target.git -name '*.lock' -o -name 'tmp_*'"),
+                        "");
 }
 
 /* The file of the branch is gone, its value is in packed-refs. */
@@ -186,6 +255,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_branch_is_moved_without_git),
         cmocka_unit_test(the_head_of_another_branch_stays_alone),
+        cmocka_unit_test(the_branch_gets_the_mode_of_a_shared_repository),
+        cmocka_unit_test(a_configuration_that_includes_others_is_left_to_git),
+        cmocka_unit_test(a_head_that_changes_meanwhile_is_left_to_git),
         cmocka_unit_test(a_packed_branch_is_left_to_git),
         cmocka_unit_test(a_branch_without_a_reflog_is_left_to_git),
         cmocka_unit_test(a_push_meanwhile_is_noticed),
