@@ -92,13 +92,6 @@ static bool note_write(const char *dir, const char *git, const char *branch,
     return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
 }
 
-/* It has only the newest part of a history, or that cannot be seen. */
-static bool may_be_shallow(const struct git *git) {
-    struct stat st;
-    return fstatat(git->dir_fd, "shallow", &st, 0) == 0 ? st.st_size > 0
-                                                        : errno != ENOENT;
-}
-
 /* The commit with which the branch began that `commit` is on: the last of its
  * first parents. Other histories that were merged into it may be in other
  * repositories too. "": that is not known here. */
@@ -107,7 +100,7 @@ static bool root_find(struct git *git, const char *commit,
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     int status = 0;
     ret_root[0] = '\0';
-    if (may_be_shallow(git))
+    if (git_file_shallow(git->dir_fd))
         return true;
     if (!git_run(git,
                  GIT_ARGS("rev-list", "--first-parent", "--max-parents=0",

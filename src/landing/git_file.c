@@ -37,6 +37,12 @@ enum git_file git_file_read(int dir, const char *name, int how, size_t most,
     return GIT_FILE_READ;
 }
 
+bool git_file_shallow(int dir) {
+    struct stat st;
+    return fstatat(dir, "shallow", &st, 0) == 0 ? st.st_size > 0
+                                                : errno != ENOENT;
+}
+
 bool git_file_head(int dir, struct text *ret_ref) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct stat st;

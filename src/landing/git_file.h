@@ -23,6 +23,10 @@ enum git_file {
 enum git_file git_file_read(int dir, const char *name, int how, size_t most,
                             struct text *out, struct stat *ret_st);
 
+/* The repository may have only the newest part of its history, or that cannot
+ * be seen. */
+bool git_file_shallow(int dir);
+
 /* What HEAD refers to, such as "refs/heads/main"; "": a commit. False: that
  * cannot be seen. The result is appended. */
 bool git_file_head(int dir, struct text *ret_ref);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "lib/arena.h"
+#include "landing/git_file.h"
 
 enum {
     OLD_IN_A_ROW = 256, /* this many commits before the time end the search */
@@ -204,13 +205,21 @@ static bool commits_open(struct commits *commits, struct git *git,
 
 /* ---- what is known ------------------------------------------------------- */
 
-enum { KNOWN_COMMITS = 20000 }; /* a search that saw more is not kept */
+enum {
+    KNOWN_COMMITS = 20000, /* a search that saw more is not kept, */
+    MARKS_MAX = 1 << 20    /* but its sets are, up to 8 MiB */
+};
 
 void history_known_clear(struct history_known *known) {
     map_clear(&known->commits);
     map_clear(&known->sets);
     arena_clear(&known->arena);
-    *known = (struct history_known){0};
+    *known = (struct history_known){.marks = known->marks};
+}
+
+void history_marks_clear(struct history_marks *marks) {
+    free(marks->p);
+    *marks = (struct history_marks){0};
 }
 
 static void set_key(struct span csid, struct span sum, struct text *out) {
@@ -230,9 +239,86 @@ static void known_note(struct history_known *known, const char *commit,
                 arena_string(&known->arena, span_of(commit)));
 }
 
-void history_known_add(struct history_known *known, const char *commit,
-                       struct span csid, struct span sum) {
+static uint64_t mark_of(struct span csid, struct span sum) {
     CLEANUP(text_clear) struct text key = TEXT_INIT;
+    set_key(csid, sum, &key);
+    return map_hash_bytes(key.p, key.len);
+}
+
+/* The first of them that is not less. */
+static size_t mark_place(const struct history_marks *marks, uint64_t mark) {
+    size_t from = 0, to = marks->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (marks->p[middle] < mark)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void mark_put(struct history_marks *marks, size_t at, uint64_t mark) {
+    if (marks->count == marks->room) {
+        marks->room = marks->room == 0 ? 64 : 2 * marks->room;
+        marks->p = mem_grow(marks->p, marks->room, sizeof *marks->p);
+    }
+    memmove(marks->p + at + 1, marks->p + at,
+            (marks->count - at) * sizeof *marks->p);
+    marks->p[at] = mark;
+    marks->count++;
+}
+
+static int compare_marks(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+/* The whole history of `tip` was read. */
+static void marks_end(struct history_marks *marks, const char *tip) {
+    if (marks->count > MARKS_MAX) {
+        history_marks_clear(marks);
+        return;
+    }
+    if (marks->count > 0)
+        qsort(marks->p, marks->count, sizeof *marks->p, compare_marks);
+    snprintf(marks->tip, sizeof marks->tip, "%s", tip);
+}
+
+static void marks_add(struct history_marks *marks, const char *parent,
+                      const char *commit, struct span csid, struct span sum) {
+    if (marks == NULL || marks->tip[0] == '\0' ||
+        strcmp(marks->tip, parent) != 0)
+        return;
+    uint64_t mark = mark_of(csid, sum);
+    if (marks->count < MARKS_MAX) {
+        mark_put(marks, mark_place(marks, mark), mark);
+        snprintf(marks->tip, sizeof marks->tip, "%s", commit);
+    } else {
+        history_marks_clear(marks);
+    }
+}
+
+/* True: none of the sets is there. */
+static bool marks_deny(const struct history_marks *marks, const char *tip,
+                       const struct history_search *searches, size_t count) {
+    if (marks == NULL || marks->tip[0] == '\0' || strcmp(marks->tip, tip) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t mark = mark_of(searches[i].csid, searches[i].sum);
+        size_t at = mark_place(marks, mark);
+        if (at < marks->count && marks->p[at] == mark)
+            return false;
+    }
+    return true;
+}
+
+void history_known_add(struct history_known *known, const char *parent,
+                       const char *commit, struct span csid, struct span sum) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT;
+    marks_add(known->marks, parent, commit, csid, sum);
     if (known->tip[0] == '\0')
         return;
     if (map_count(&known->commits) >= KNOWN_COMMITS) {
@@ -280,13 +366,16 @@ static int64_t searches_begin(struct history_search *searches, size_t count) {
 static bool searches_walk(struct commits *commits,
                           struct history_search *searches, size_t count,
                           int64_t since_s, struct history_known *known,
-                          bool *ret_whole, struct err *err) {
+                          struct history_marks *marks, bool *ret_whole,
+                          struct err *err) {
     const struct history_commit *commit = &commits->commit;
     size_t old = 0, left = count;
     *ret_whole = false;
     while (commits->more) {
         left -= searches_end(searches, count, commit);
-        if (known != NULL)
+        if (marks != NULL && commit->csid.len > 0)
+            mark_put(marks, marks->count, mark_of(commit->csid, commit->sum));
+        if (known != NULL && map_count(&known->commits) < KNOWN_COMMITS)
             known_note(known, commit->oid, commit->csid, commit->sum);
         bool before = wall_s(commit->committed) < since_s - SLACK_S;
         old = before ? old + 1 : 0;
@@ -310,13 +399,27 @@ bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
     if (known_answers(known, tip, searches, count, since_s))
         return true;
     since_s = searches_begin(searches, count);
+    if (known != NULL && marks_deny(known->marks, tip, searches, count))
+        return true;
     if (keep)
         known = NULL;
+    struct history_marks *marks = known != NULL &&
+                                          since_s <= wall_s(HISTORY_ALL) &&
+                                          !git_file_shallow(git->dir_fd)
+                                      ? known->marks
+                                      : NULL;
+    if (marks != NULL && strcmp(marks->tip, tip) == 0)
+        marks = NULL; /* they are these already */
+    if (marks != NULL)
+        history_marks_clear(marks);
     if (known != NULL)
         history_known_clear(known);
     if (!commits_open(&commits, git, begun, tip, err) ||
-        !searches_walk(&commits, searches, count, since_s, known, &whole, err))
+        !searches_walk(&commits, searches, count, since_s, known, marks, &whole,
+                       err))
         return false;
+    if (marks != NULL && !commits.more)
+        marks_end(marks, tip);
     if (known != NULL && whole && map_count(&known->commits) < KNOWN_COMMITS) {
         snprintf(known->tip, sizeof known->tip, "%s", tip);
         known->since_s = commits.more ? since_s : INT64_MIN;

@@ -58,6 +58,17 @@ struct history_search {
     char oid[OID_BYTES];  /* the result; "" = none */
 };
 
+/* All sets in the whole history of `tip`, as hashes of their ids and sums: what
+ * is not among them is not there. A commit's history never changes, so this
+ * outlives what else is known. Zero: nothing. */
+struct history_marks {
+    char tip[OID_BYTES]; /* "" = none */
+    uint64_t *p;         /* ascending */
+    size_t count, room;
+};
+
+void history_marks_clear(struct history_marks *marks);
+
 /* What a search has shown of the history of `tip`. Zero: nothing. */
 struct history_known {
     char tip[OID_BYTES]; /* "" = the search was not complete */
@@ -65,12 +76,14 @@ struct history_known {
     struct map commits;  /* the names that it saw */
     struct map sets;     /* "ID SUM" -> the name of the set's newest commit */
     struct arena arena;
+    struct history_marks *marks; /* not its own; NULL: none */
 };
 
 void history_known_clear(struct history_known *known);
-/* A set's commit was added on top of known->tip, which it becomes. */
-void history_known_add(struct history_known *known, const char *commit,
-                       struct span csid, struct span sum);
+/* The set's `commit` was added on top of `parent`, which is known->tip if there
+ * is one, and replaces it. */
+void history_known_add(struct history_known *known, const char *parent,
+                       const char *commit, struct span csid, struct span sum);
 
 /* Starts git for history_find_sets, before the tip of the branch is known. */
 bool history_begin(struct git *git, const char *branch,
@@ -81,8 +94,9 @@ bool history_begin(struct git *git, const char *branch,
  * commits with old dates may hide one: whoever says that a set is not there,
  * and not only that it is probably new, asks for HISTORY_ALL.
  * `known` (may be NULL) answers without git if it can; otherwise it becomes
- * what this search has shown, unless `keep`. `begun` (may be NULL) is closed.
- */
+ * what this search has shown, unless `keep`, and so do its marks after a search
+ * of the whole history, which a long one would otherwise cost each time.
+ * `begun` (may be NULL) is closed. */
 bool history_find_sets(struct git *git, struct git_pipe *begun, const char *tip,
                        struct history_search *searches, size_t count,
                        struct history_known *known, bool keep, struct err *err);

@@ -367,11 +367,15 @@ static enum step move(struct landing *landing, struct err *err) {
         return STEP_AGAIN;
     }
     printf("%s is now %s\n", landing->start->branch, oid);
-    for (size_t i = 0; i < landing->set_count; i++)
-        if (!landing->sets[i].has_landed)
-            history_known_add(&landing->session->known, landing->sets[i].oid,
-                              span_of(landing->sets[i].start->id),
-                              span_of(landing->sets[i].start->sum));
+    const char *parent = landing->tip;
+    for (size_t i = 0; i < landing->set_count; i++) {
+        const struct landing_set *set = &landing->sets[i];
+        if (set->has_landed)
+            continue;
+        history_known_add(&landing->session->known, parent, set->oid,
+                          span_of(set->start->id), span_of(set->start->sum));
+        parent = set->oid;
+    }
     if (landing->tip[0] == '\0') {
         struct err unnoted = {0};
         memcpy(landing->tip, oid, OID_BYTES);

@@ -62,6 +62,15 @@ static bool is_current(const struct land_session *session) {
     return true;
 }
 
+static void session_forget(struct land_session *session) {
+    git_pipe_drop(&session->objects);
+    history_known_clear(&session->known);
+    git_close(&session->git);
+    free(session->dir);
+    free(session->work);
+    *session = (struct land_session){.sets = session->sets};
+}
+
 static bool is_usable(struct land_session *session, const char *dir,
                       const char *work) {
     return session->dir != NULL && strcmp(session->dir, dir) == 0 &&
@@ -73,11 +82,12 @@ bool land_session_open(struct land_session *session, const char *dir,
                        const char *work, struct child_stop *stop,
                        struct err *err) {
     if (!is_usable(session, dir, work))
-        land_session_clear(session);
+        session_forget(session);
+    session->known.marks = &session->sets;
     bool fresh = session->dir == NULL;
     if ((fresh && !git_open(dir, work, stop, &session->git, err)) ||
         !objects_apart_open(&session->git, "objects", err)) {
-        land_session_clear(session);
+        session_forget(session);
         return false;
     }
     if (!fresh)
@@ -96,14 +106,10 @@ static bool apart_is_unused(const struct git *git) {
 
 void land_session_end(struct land_session *session, bool ok) {
     if (!ok || session->objects.pid == 0 || !apart_is_unused(&session->git))
-        land_session_clear(session);
+        session_forget(session);
 }
 
 void land_session_clear(struct land_session *session) {
-    git_pipe_drop(&session->objects);
-    history_known_clear(&session->known);
-    git_close(&session->git);
-    free(session->dir);
-    free(session->work);
-    *session = (struct land_session){0};
+    session_forget(session);
+    history_marks_clear(&session->sets);
 }

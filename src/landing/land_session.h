@@ -1,7 +1,8 @@
 /* What a process keeps from one landing or merge to the next: the git process
  * that reads objects, and which sets are on the branch.
  *
- * It is only a cache. It is forgotten whenever the repository may have changed
+ * It is only a cache. All but the sets of the history of a commit, which never
+ * change, is forgotten whenever the repository may have changed
  * in a way that a git process does not notice while it runs (moved away or
  * replaced, packs removed, configuration changed), when that process has ended,
  * and after every landing that did not succeed. */
@@ -31,6 +32,7 @@ struct land_session {
     struct git git;
     struct git_pipe objects; /* reads objects; pid 0: not running */
     struct history_known known;
+    struct history_marks sets; /* those of known; kept in any case */
     struct land_mark marks[LAND_MARKS];
 };
 
@@ -40,7 +42,7 @@ bool land_session_open(struct land_session *session, const char *dir,
                        const char *work, struct child_stop *stop,
                        struct err *err);
 /* Ends a landing or merge, before its work directory is removed. `ok` false:
- * nothing is kept. */
+ * nothing but those sets is kept. */
 void land_session_end(struct land_session *session, bool ok);
 /* Forgets everything. */
 void land_session_clear(struct land_session *session);

@@ -1,6 +1,9 @@
 /* Landing as users see it: a set becomes a commit on a branch. */
 #include "support/landing.h"
 
+#include "landing/history.h"
+#include "landing/land_session.h"
+
 #include "lib/time.h"
 #include "os/clock.h"
 
@@ -375,6 +378,63 @@ static void a_message_cannot_impersonate_another_set(void **state) {
     assert_landed(&outcome);
 }
 
+/* ---- what a process keeps ------------------------------------------------ */
+
+/* Looks through the whole history of `tip`, in a landing of its own. */
+static bool finds(struct land_session *session, const char *tip_oid,
+                  const char *id, char ret_oid[OID_BYTES]) {
+    struct history_search search = {
+        .csid = span_of(id), .sum = SPAN("0"), .admitted = HISTORY_ALL};
+    struct err err = {0};
+    sh("rm -rf work; mkdir work");
+    if (!land_session_open(session, sh("echo $PWD/target.git"),
+                           sh("echo $PWD/work"), NULL, &err))
+        fail_msg("%s", err.text);
+    bool ok = history_find_sets(&session->git, NULL, tip_oid, &search, 1,
+                                &session->known, false, &err);
+    memcpy(ret_oid, search.oid, OID_BYTES);
+    land_session_end(session, false);
+    return ok;
+}
+
+static void a_history_is_walked_once_for_sets_that_it_lacks(void **state) {
+    (void)state;
+    struct land_session session = {0};
+    char at[OID_BYTES], found[OID_BYTES], next[OID_BYTES];
+    landing_begin();
+    sh("cd target.git; git update-ref refs/heads/main "
+       "$(git commit-tree -p main -m more 'main^{tree}')\n"
+       "git update-ref refs/heads/main $(printf "
+       "'set\\n\\nCS-Id: C1\\nCS-Sum: 0\\n' | "
+       "git commit-tree -p main 'main^{tree}')");
+    snprintf(at, sizeof at, "%s", tip());
+    assert_true(finds(&session, at, "C9", found));
+    assert_string_equal(found, "");
+    /* Whoever walks through it now meets an error. */
+    sh("cd target.git; c=$(git rev-list --max-parents=0 main)\n"
+       "rm -f objects/$(echo $c | sed 's,..,&/,')");
+    assert_true(finds(&session, at, "C8", found));
+    assert_string_equal(found, "");
+    assert_true(finds(&session, at, "C1", found));
+    assert_string_equal(found, at);
+    /* A set lands. */
+    snprintf(next, sizeof next, "%s",
+             sh("cd target.git; printf 'set\\n\\nCS-Id: C9\\nCS-Sum: 0\\n' | "
+                "git commit-tree -p main 'main^{tree}'"));
+    session.known.marks = &session.sets;
+    history_known_add(&session.known, at, next, SPAN("C9"), SPAN("0"));
+    assert_true(finds(&session, next, "C8", found));
+    assert_string_equal(found, "");
+    assert_true(finds(&session, next, "C9", found));
+    assert_string_equal(found, next);
+    /* Another history is not known. */
+    assert_false(finds(&session,
+                       sh("git -C target.git commit-tree -p main -m o "
+                          "'main^{tree}'"),
+                       "C8", found));
+    land_session_clear(&session);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_becomes_one_commit_on_the_branch),
@@ -400,6 +460,7 @@ int main(void) {
         cmocka_unit_test(a_changed_tarball_is_refused),
         cmocka_unit_test(a_second_attempt_finds_the_commit_of_the_first),
         cmocka_unit_test(a_message_cannot_impersonate_another_set),
+        cmocka_unit_test(a_history_is_walked_once_for_sets_that_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
