@@ -39,6 +39,7 @@ struct lock_mark {
 
 struct note {
     char path[PATH_MAX];
+    bool apart; /* on another file system than the repository */
     /* The repository. Paths below it are not enough: if it is moved away while
      * git works, its locks move along, and would seem to be gone. */
     int dir;
@@ -60,12 +61,13 @@ static void note_close(struct note *note) {
 /* There is one note for each branch of each repository. */
 static bool note_open(struct note *note, const struct git *git,
                       const char *notes, const char *branch, struct err *err) {
-    struct stat st;
+    struct stat st, ours;
     CLEANUP(text_clear) struct text name = TEXT_INIT;
     note->dir = open(git->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (note->dir < 0 || fstat(note->dir, &st) != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", git->dir,
                        strerror(errno));
+    note->apart = stat(notes, &ours) != 0 || ours.st_dev != st.st_dev;
     for (const char *p = branch; *p != '\0'; p++)
         text_addc(&name, *p == '/' ? '%' : *p);
     snprintf(note->path, sizeof note->path, "%s/move.%jx-%jx.%s", notes,
@@ -117,15 +119,6 @@ static bool note_write(const struct note *note, bool durable, struct err *err) {
         (!durable || notes_sync(note)))
         return true;
     return err_errno(err, errno, "cannot write the note '%s'", note->path);
-}
-
-/* True if the note is on another file system than the repository. */
-static bool note_is_apart(const struct note *note, const struct git *git) {
-    struct stat ours, theirs;
-    CLEANUP(text_clear) struct text dir = TEXT_INIT;
-    text_add(&dir, note->path, (size_t)(strrchr(note->path, '/') - note->path));
-    return stat(text_string(&dir), &ours) != 0 ||
-           stat(git->dir, &theirs) != 0 || ours.st_dev != theirs.st_dev;
 }
 
 static void note_line(struct note *note, const char *line) {
@@ -277,6 +270,26 @@ static void locks_await(const struct git *git, const char *branch,
             return;
 }
 
+/* git syncs the file of the ref, but neither the directories above it nor the
+ * reflog. */
+static bool sync_refs(const struct git *git, struct err *err) {
+    CLEANUP(fd_close)
+    int fd = openat(git->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && syncfs(fd) == 0) ||
+           err_errno(err, errno, "cannot sync '%s'", git->dir);
+}
+
+/* The note outlives its locks: a power cut may bring back a lock whose removal
+ * is not on the disk, and only the note shows whose it is. On one file system
+ * the journal keeps the order. */
+static bool note_remove(const struct git *git, const struct note *note,
+                        struct err *err) {
+    if (note->apart && !sync_refs(git, err))
+        return false;
+    unlink(note->path);
+    return true;
+}
+
 /* `note` was opened. */
 static bool unlock_stale(const struct git *git, const struct note *opened,
                          const char *branch, struct err *err) {
@@ -301,8 +314,9 @@ static bool unlock_stale(const struct git *git, const struct note *opened,
         if (unlinkat(note.dir, lock->name, 0) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
     }
-    unlink(note.path);
-    return true;
+    /* Also if no lock is left: an attempt that was killed may have removed it.
+     */
+    return note_remove(git, &note, err);
 }
 
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
@@ -336,15 +350,6 @@ static bool locks_gone(const struct note *note) {
              lock_holds(note, &note->locks[i])))
             return false;
     return true;
-}
-
-/* git syncs the file of the ref, but neither the directories above it nor the
- * reflog. */
-static bool sync_refs(const struct git *git, struct err *err) {
-    CLEANUP(fd_close)
-    int fd = openat(git->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return (fd >= 0 && syncfs(fd) == 0) ||
-           err_errno(err, errno, "cannot sync '%s'", git->dir);
 }
 
 /* The commit that the ref holds now, "" = none. */
@@ -472,13 +477,12 @@ bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
     *ret_moved = REF_LOST;
     if (!git_is_in_place(git, err) ||
         !note_open(&note, git, notes, branch, err) ||
-        !turn_take(&turn, &note, err))
+        !turn_take(&turn, &note, err) || !unlock_stale(git, &note, branch, err))
         return false;
     snprintf(note.to, sizeof note.to, "%s", to);
     note.at_ns = clock_wall().ns;
-    bool apart = note_is_apart(&note, git);
     /* Publishing syncs the note too if both are on one file system. */
-    if (!note_write(&note, apart, err))
+    if (!note_write(&note, note.apart, err))
         return false;
     bool is_plain =
         mover.pipe.pid == 0 && ref_plain_open(git, branch, to, &plain);
@@ -493,7 +497,8 @@ bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
     if (by_git)
         ok = mover_start(git, &mover, err) &&
              ref_transact(git, &mover.pipe, &note, branch, old, ret_moved, err);
-    if (ok && *ret_moved == REF_MOVED && (apart || !sync_later))
+    bool moved = ok && *ret_moved == REF_MOVED;
+    if (moved && (note.apart || !sync_later))
         ok = sync_refs(git, err);
     git_pipe_drop(&mover.pipe);
     /* A git that exited has removed its locks, if it could: it does not find
@@ -501,10 +506,14 @@ bool ref_move(struct git *git, struct ref_mover *begun, const char *notes,
      * one that was killed only the note shows whose they are; a later attempt
      * decides the cases that are still open. */
     if ((!by_git || mover.pipe.end.how == CHILD_EXITED) && locks_gone(&note) &&
-        git_is_in_place(git, NULL))
-        unlink(note.path);
-    else
+        git_is_in_place(git, NULL)) {
+        if (moved && ok)
+            unlink(note.path); /* its locks went before that sync */
+        else
+            note_remove(git, &note, NULL);
+    } else {
         unlock_stale(git, &note, branch, NULL);
+    }
     return ok;
 }
 

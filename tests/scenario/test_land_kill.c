@@ -22,13 +22,6 @@ static const struct set sets[] = {
  */
 enum { POINTS_MAX = 400 };
 
-static void require_strace(void) {
-    if (*sh("command -v strace || true") == '\0')
-        test_skip("strace is missing");
-    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace cannot trace here");
-}
-
 /* Kills all processes that the attempt started, as the guard does. */
 static void end_group(pid_t pid) {
     kill(-pid, SIGKILL);

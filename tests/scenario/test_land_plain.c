@@ -213,25 +213,12 @@ static void a_lock_of_another_process_is_respected(void **state) {
 
 /* ---- the moment in which the locks are held ------------------------------ */
 
-/* Lands C2 and sends it the signal as it takes the lock of HEAD, which is the
- * second one. */
-static struct outcome land_signalled(const char *signal) {
-    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace cannot trace here");
-    char inject[100];
-    snprintf(inject, sizeof inject, "inject=linkat:signal=%s:when=2", signal);
-    const char *const wrap[] = {"env",       "ASAN_OPTIONS=detect_leaks=0",
-                                "strace",    "-o",
-                                "/dev/null", "-e",
-                                inject,      NULL};
-    return land(&(struct attempt){.set = &second, .wrap = wrap});
-}
-
 static void a_stop_while_the_locks_are_held_moves_nothing(void **state) {
     (void)state;
+    require_strace();
     begin();
     const char *before = tip(), *log = reflog("main");
-    struct outcome outcome = land_signalled("TERM");
+    struct outcome outcome = land_signalled(&second, "TERM");
     assert_starts(&outcome, "stopped");
     assert_unmoved(&outcome, before);
     assert_string_equal(reflog("main"), log);
@@ -241,8 +228,9 @@ static void a_stop_while_the_locks_are_held_moves_nothing(void **state) {
 
 static void locks_of_a_killed_landing_are_removed(void **state) {
     (void)state;
+    require_strace();
     begin();
-    struct outcome outcome = land_signalled("KILL");
+    struct outcome outcome = land_signalled(&second, "KILL");
     assert_int_equal(outcome.signal, SIGKILL);
     assert_string_equal(sh("ls target.git/refs/heads"), "main\nmain.lock");
     outcome = land(&(struct attempt){.set = &second});

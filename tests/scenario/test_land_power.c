@@ -1,8 +1,9 @@
 /* The state of a branch after a power failure: everything that a landing or a
  * rollback reported as done is readable. Three tests shut down a file system of
  * their own, which needs root and a loop device. The others check with a trace
- * that each object was synced before it got its name, and that the note of a move
- * was before the branch was locked. */
+ * that each object was synced before it got its name, and that the note of a
+ * move on another file system was before the branch was locked, and outlives
+ * the lock. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -47,21 +48,37 @@ static void disk_mount(void) {
         test_skip("loop devices cannot be mounted here");
 }
 
-/* Creates a repository on a file system of its own. It is mounted only for this
- * process, so that the mount cannot remain. */
-static void disk_begin(void) {
+/* What is mounted on disk/ is mounted only for this process, so that it cannot
+ * remain. */
+static void mounts_begin(void) {
     if (geteuid() != 0)
         test_skip("only root can mount a file system");
     if (unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         test_skip("mount namespaces cannot be created here");
     sh("mkdir -p disk");
+}
+
+static void repository_begin(void) {
+    landing_begin();
+    sh("mv target.git disk/target.git; ln -s disk/target.git target.git; sync");
+}
+
+/* Creates a repository on a file system that can be shut down. */
+static void disk_begin(void) {
+    mounts_begin();
     if (*sh("command -v mkfs.ext4 || true") == '\0')
         test_skip("mkfs.ext4 is missing");
     sh("truncate -s 32M disk.img; mkfs.ext4 -q disk.img");
     disk_mount();
-    landing_begin();
-    sh("mv target.git disk/target.git; ln -s disk/target.git target.git; sync");
+    repository_begin();
+}
+
+/* Creates a repository on another file system than the notes. */
+static void apart_begin(void) {
+    mounts_begin();
+    sh("mount -t tmpfs none disk");
+    repository_begin();
 }
 
 static void disk_shut_down(void) {
@@ -137,14 +154,17 @@ static void a_rolled_back_branch_survives_a_power_failure(void **state) {
 
 /* ---- a trace ------------------------------------------------------------- */
 
-#define STRACE \
-    "strace -f -y -e trace=openat,syncfs,rename,renameat,renameat2,linkat"
+#define STRACE                                                             \
+    "strace -f -y -e trace=openat,fsync,syncfs,rename,renameat,renameat2," \
+    "linkat,unlink,unlinkat"
 
-static void require_strace(void) {
-    if (*sh("command -v strace || true") == '\0')
-        test_skip("strace is missing");
-    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace cannot trace here");
+static void awk_write(const char *name, const char *program) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", test_dir(), name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(program, file);
+    fclose(file);
 }
 
 /* Asserts that after an object was written under its temporary name, the file
@@ -173,26 +193,25 @@ static void assert_synced_first(const char *trace, unsigned objects,
         "  if (synced < moved) print \"the branch was not synced\";"
         "  if (named != objects) print named + 0, \"objects\";"
         "  if (linked + 0 != links) print linked + 0, \"links\" }\n";
-    char path[512];
-    snprintf(path, sizeof path, "%s/synced.awk", test_dir());
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(program, file);
-    fclose(file);
+    awk_write("synced.awk", program);
     assert_string_equal(sh("awk -v objects=%u -v links=%u -f synced.awk '%s'",
                            objects, links, trace),
                         "");
 }
 
-/* Lands the set; its trace is assert_synced_first's. */
-static void land_traced(const struct set *set) {
+/* Leaves a trace of the landing. */
+static struct outcome land_and_trace(const struct set *set) {
     char trace[512];
     snprintf(trace, sizeof trace, "%s/trace", test_dir());
     const char *const wrap[] = {
         "env", "ASAN_OPTIONS=detect_leaks=0",      "sh",
         "-c",  "exec " STRACE " -o \"$0\" \"$@\"", trace,
         NULL};
-    struct outcome outcome = land(&(struct attempt){.set = set, .wrap = wrap});
+    return land(&(struct attempt){.set = set, .wrap = wrap});
+}
+
+static void land_traced(const struct set *set) {
+    struct outcome outcome = land_and_trace(set);
     assert_landed(&outcome);
 }
 
@@ -218,21 +237,8 @@ static void
 a_note_on_another_disk_is_synced_before_the_branch_is_locked(void **state) {
     (void)state;
     require_strace();
-    disk_begin();
-    char trace[512];
-    snprintf(trace, sizeof trace, "%s/trace", test_dir());
-    const char *const wrap[] = {
-        "env",
-        "ASAN_OPTIONS=detect_leaks=0",
-        "sh",
-        "-c",
-        "exec strace -f -y -e trace=openat,fsync,rename,renameat,renameat2 "
-        "-o \"$0\" \"$@\"",
-        trace,
-        NULL};
-    struct outcome outcome =
-        land(&(struct attempt){.set = &deep, .wrap = wrap});
-    assert_landed(&outcome);
+    apart_begin();
+    land_traced(&deep);
     assert_string_equal(
         sh("awk '/rename.*move\\.[^\"]*main\"/ && !noted { noted = NR }"
            " /fsync\\([0-9]*<[^>]*\\/tmp>/ && noted && !synced { synced = NR }"
@@ -242,12 +248,75 @@ a_note_on_another_disk_is_synced_before_the_branch_is_locked(void **state) {
         "1");
 }
 
+/* Asserts that whenever the note was removed, the file system of the repository
+ * had been synced since a lock was made or removed there. */
+static void assert_note_outlives_locks(unsigned notes) {
+    static const char program[] =
+        "/ = -1 E/ { next }\n"
+        "/ openat\\(/ && !/O_CREAT/ { next }\n"
+        "/ syncfs\\(.*target\\.git/ { synced = NR }\n"
+        "/\\.lock\"/ { touched = NR; locks++ }\n"
+        "/ unlink(at)?\\(.*move\\.[^\"]*main\"/ {"
+        "  removed++;"
+        "  if (touched > synced) print \"not synced: \" $0 }\n"
+        "END { if (removed != notes) print removed + 0, \"notes\";"
+        "  if (!locks) print \"no lock\" }\n";
+    awk_write("outlives.awk", program);
+    assert_string_equal(sh("awk -v notes=%u -f outlives.awk trace", notes), "");
+}
+
+/* Otherwise a power cut may bring back a lock that nobody can explain. */
+static void a_note_goes_after_the_removal_of_its_locks_is_synced(void **state) {
+    (void)state;
+    require_strace();
+    apart_begin();
+    land_traced(&deep); /* by git */
+    assert_note_outlives_locks(1);
+    const struct set second = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    land_traced(&second);
+    assert_note_outlives_locks(1);
+    /* It takes the lock of the branch, and gives it up. */
+    const struct set third = {.id = "C3", .files = {{"d/i", "later\n"}}};
+    sh("touch target.git/HEAD.lock");
+    struct outcome outcome = land_and_trace(&third);
+    assert_starts(&outcome, "unavailable ");
+    sh("rm target.git/HEAD.lock");
+    assert_note_outlives_locks(1);
+    outcome = land_signalled(&third, "KILL");
+    assert_string_equal(sh("ls target.git/refs/heads"), "main\nmain.lock");
+    land_traced(&third);
+    assert_note_outlives_locks(2); /* that of the killed one is the first */
+}
+
+/* One that removed a lock, and was killed before that was synced, has left the
+ * note. */
+static void a_note_without_locks_goes_after_a_sync(void **state) {
+    (void)state;
+    require_strace();
+    apart_begin();
+    land_traced(&deep);
+    const struct set second = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    struct outcome outcome = land_signalled(&second, "KILL");
+    assert_int_equal(outcome.signal, SIGKILL);
+    sh("rm target.git/refs/heads/main.lock");
+    land_traced(&second);
+    assert_string_equal(
+        sh("awk '/ syncfs\\(.*target\\.git/ && !synced { synced = NR }"
+           " / unlink\\(.*move\\.[^\"]*main\"/ && !removed { removed = NR }"
+           " END { print (synced && synced < removed) }' trace"),
+        "1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
         cmocka_unit_test_teardown(
             a_note_on_another_disk_is_synced_before_the_branch_is_locked,
             disk_end),
+        cmocka_unit_test_teardown(
+            a_note_goes_after_the_removal_of_its_locks_is_synced, disk_end),
+        cmocka_unit_test_teardown(a_note_without_locks_goes_after_a_sync,
+                                  disk_end),
         cmocka_unit_test_teardown(a_landed_branch_survives_a_power_failure,
                                   disk_end),
         cmocka_unit_test_teardown(a_branch_that_moved_without_git_survives_too,

@@ -608,8 +608,7 @@ static void a_sha256_repository_can_be_reverted(void **state) {
  * until it ends: both sets are reverted once, and never only one of them. */
 static void a_killed_rollback_is_all_or_nothing(void **state) {
     (void)state;
-    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace cannot trace here");
+    require_strace();
     enum { POINTS_MAX = 300 };
     prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
     landing_begin();

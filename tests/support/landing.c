@@ -324,6 +324,23 @@ struct outcome land(const struct attempt *attempt) {
     return land_wait(&child);
 }
 
+void require_strace(void) {
+    if (*sh("command -v strace || true") == '\0')
+        test_skip("strace is missing");
+    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
+        test_skip("strace cannot trace here");
+}
+
+struct outcome land_signalled(const struct set *set, const char *signal) {
+    char inject[100];
+    snprintf(inject, sizeof inject, "inject=linkat:signal=%s:when=2", signal);
+    const char *const wrap[] = {"env",       "ASAN_OPTIONS=detect_leaks=0",
+                                "strace",    "-o",
+                                "/dev/null", "-e",
+                                inject,      NULL};
+    return land(&(struct attempt){.set = set, .wrap = wrap});
+}
+
 void assert_line(const struct outcome *outcome, const char *line) {
     if (strcmp(outcome->line, line) != 0)
         fail_msg("status '%s', expected '%s':\n%s", outcome->line, line,

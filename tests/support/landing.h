@@ -86,6 +86,12 @@ struct landing_child {
 struct landing_child landing_spawn(const struct attempt *attempt);
 struct outcome land_wait(struct landing_child *child);
 
+/* Skips the test if strace is missing or cannot trace here. */
+void require_strace(void);
+/* Lands the set without git, and sends the landing the signal as it takes the
+ * lock of HEAD, which is the second one. Needs strace. */
+struct outcome land_signalled(const struct set *set, const char *signal);
+
 /* The status line equals `line`, or begins with `start`. */
 void assert_line(const struct outcome *outcome, const char *line);
 void assert_starts(const struct outcome *outcome, const char *start);
