@@ -33,13 +33,14 @@ struct lock_mark {
     char path[PATH_MAX]; /* for messages */
     const char *name;    /* the end of `path`, relative to note.dir */
     bool seen;           /* the other members are known */
-    uintmax_t device, inode;
+    uintmax_t inode;
     int64_t changed_ns;
 };
 
 struct note {
     char path[PATH_MAX];
     bool apart; /* on another file system than the repository */
+    bool sure;  /* it is about this repository, not only perhaps */
     /* The repository. Paths below it are not enough: if it is moved away while
      * git works, its locks move along, and would seem to be gone. */
     int dir;
@@ -58,6 +59,17 @@ static void note_close(struct note *note) {
     fd_close(&note->dir);
 }
 
+/* With the inode, this tells repositories apart and stays when the machine
+ * starts again, unlike device numbers, and f_fsid, which is one on XFS. If
+ * there is no time of birth, the device has to do. */
+static uintmax_t repository_mark(int dir, const struct stat *st) {
+    struct statx stx;
+    if (statx(dir, "", AT_EMPTY_PATH, STATX_BTIME, &stx) != 0 ||
+        (stx.stx_mask & STATX_BTIME) == 0 || stx.stx_btime.tv_sec <= 0)
+        return st->st_dev;
+    return (uintmax_t)stx.stx_btime.tv_sec * NS_PER_S + stx.stx_btime.tv_nsec;
+}
+
 /* There is one note for each branch of each repository. */
 static bool note_open(struct note *note, const struct git *git,
                       const char *notes, const char *branch, struct err *err) {
@@ -67,11 +79,13 @@ static bool note_open(struct note *note, const struct git *git,
     if (note->dir < 0 || fstat(note->dir, &st) != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", git->dir,
                        strerror(errno));
+    note->sure = true;
     note->apart = stat(notes, &ours) != 0 || ours.st_dev != st.st_dev;
     for (const char *p = branch; *p != '\0'; p++)
         text_addc(&name, *p == '/' ? '%' : *p);
     snprintf(note->path, sizeof note->path, "%s/move.%jx-%jx.%s", notes,
-             (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, text_string(&name));
+             repository_mark(note->dir, &st), (uintmax_t)st.st_ino,
+             text_string(&name));
     snprintf(note->locks[LOCK_BRANCH].path, PATH_MAX, "%s/refs/heads/%s.lock",
              git->dir, branch);
     snprintf(note->locks[LOCK_HEAD].path, PATH_MAX, "%s/HEAD.lock", git->dir);
@@ -90,9 +104,8 @@ static void note_format(const struct note *note, struct text *out) {
               note->at_ns, note->pid, note->started);
     for (int i = 0; i < LOCKS; i++)
         if (note->locks[i].seen)
-            text_addf(out, "lock %d %ju %ju %" PRId64 "\n", i,
-                      note->locks[i].device, note->locks[i].inode,
-                      note->locks[i].changed_ns);
+            text_addf(out, "lock %d 0 %ju %" PRId64 "\n", i,
+                      note->locks[i].inode, note->locks[i].changed_ns);
 }
 
 /* Makes the name of the note durable. */
@@ -123,17 +136,17 @@ static bool note_write(const struct note *note, bool durable, struct err *err) {
 
 static void note_line(struct note *note, const char *line) {
     int n;
-    uintmax_t device, inode;
+    uintmax_t inode;
     int64_t changed_ns;
     if (sscanf(line, "to %64s", note->to) == 1 ||
         sscanf(line, "at %" SCNd64, &note->at_ns) == 1 ||
         sscanf(line, "pid %d %llu", &note->pid, &note->started) == 2)
         return;
-    if (sscanf(line, "lock %d %ju %ju %" SCNd64, &n, &device, &inode,
-               &changed_ns) == 4 &&
+    /* The number skipped was the device in earlier versions. */
+    if (sscanf(line, "lock %d %*u %ju %" SCNd64, &n, &inode, &changed_ns) ==
+            3 &&
         n >= 0 && n < LOCKS) {
         note->locks[n].seen = true;
-        note->locks[n].device = device;
         note->locks[n].inode = inode;
         note->locks[n].changed_ns = changed_ns;
     }
@@ -167,15 +180,16 @@ static bool lock_holds(const struct note *note, const struct lock_mark *lock) {
 
 static bool lock_is_marked(const struct lock_mark *lock,
                            const struct stat *st) {
-    return lock->seen && st->st_dev == lock->device &&
-           st->st_ino == lock->inode && stat_changed_ns(st) == lock->changed_ns;
+    return lock->seen && st->st_ino == lock->inode &&
+           stat_changed_ns(st) == lock->changed_ns;
 }
 
 /* True if the lock was made while git was at work and is still empty. File
  * times advance in ticks and may be slightly behind our clock. */
 static bool lock_may_be_ours(const struct note *note, const struct stat *st) {
     int64_t changed_ns = stat_changed_ns(st);
-    return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
+    return note->sure && st->st_size == 0 &&
+           changed_ns >= note->at_ns - NS_PER_S / 10 &&
            changed_ns <= note->at_ns + NOTE_REACH_NS;
 }
 
@@ -290,33 +304,98 @@ static bool note_remove(const struct git *git, const struct note *note,
     return true;
 }
 
-/* `note` was opened. */
-static bool unlock_stale(const struct git *git, const struct note *opened,
+/* `note` was read. */
+static bool unlock_noted(const struct git *git, const struct note *note,
                          const char *branch, struct err *err) {
-    struct note note = *opened;
-    if (!note_read(&note))
-        return true;
-    if (note_git_lives(&note))
+    if (note_git_lives(note))
         return err_set(err, ERR_UNAVAILABLE,
                        "a git process of an earlier attempt is still running");
+    bool proved = note->sure;
     struct standing standing[LOCKS];
-    locks_await(git, branch, &note, standing);
+    locks_await(git, branch, note, standing);
     /* The branch's lock is removed last, because it identifies the other one.
      */
     for (int i = LOCKS; i-- > 0;) {
-        const struct lock_mark *lock = &note.locks[i];
+        const struct lock_mark *lock = &note->locks[i];
         if (!standing[i].exists)
             continue;
         if (!standing[i].ours)
             return err_set(err, ERR_UNAVAILABLE, "'%s' is locked: '%s' exists",
                            branch, lock->path);
         printf("removing a lock left by a process that died: %s\n", lock->path);
-        if (unlinkat(note.dir, lock->name, 0) != 0 && errno != ENOENT)
+        if (unlinkat(note->dir, lock->name, 0) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
+        proved = true;
     }
     /* Also if no lock is left: an attempt that was killed may have removed it.
      */
-    return note_remove(git, &note, err);
+    return !proved || note_remove(git, note, err);
+}
+
+/* A lock that is in the way, whose note may have another name: earlier versions
+ * wrote the device instead of the time of birth, and a file system may begin or
+ * cease to have these times. */
+struct search {
+    const struct git *git;
+    const struct note *opened;
+    const char *branch;
+    const char *dir;  /* of the notes */
+    const char *like; /* how the names of such notes end */
+    uintmax_t device; /* of the repository */
+};
+
+/* Such a note may be of a repository with the same inode on another device:
+ * then it proves only what no other repository has. */
+static bool search_look(void *ctx, struct span name) {
+    const struct search *search = ctx;
+    struct note note = *search->opened;
+    struct err unproven = {0};
+    uintmax_t device;
+    int end = 0;
+    snprintf(note.path, sizeof note.path, "%s/%.*s", search->dir, (int)name.len,
+             name.p);
+    const char *base = note.path + strlen(search->dir) + 1;
+    if (sscanf(base, "move.%jx%n", &device, &end) != 1 ||
+        strcmp(base + end, search->like) != 0 || !note_read(&note))
+        return true;
+    note.sure = device == search->device;
+    return !unlock_noted(search->git, &note, search->branch, &unproven);
+}
+
+static bool locks_stand(const struct note *note) {
+    struct stat st;
+    return lock_stat(note, &note->locks[LOCK_BRANCH], &st) ||
+           lock_stat(note, &note->locks[LOCK_HEAD], &st);
+}
+
+static bool unlock_searching(const struct git *git, const struct note *opened,
+                             const char *branch, struct err *err) {
+    struct stat st;
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    const char *base = strrchr(opened->path, '/') + 1;
+    text_add(&dir, opened->path, (size_t)(base - 1 - opened->path));
+    struct search search = {.git = git,
+                            .opened = opened,
+                            .branch = branch,
+                            .dir = text_string(&dir),
+                            .like = strchr(base, '-')};
+    if (fstat(opened->dir, &st) != 0)
+        return err_errno(err, errno, "cannot read '%s'", git->dir);
+    search.device = st.st_dev;
+    CLEANUP(fd_close)
+    int fd = open(search.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", search.dir);
+    return dir_each(fd, search_look, &search, err);
+}
+
+/* `opened` was opened. */
+static bool unlock_stale(const struct git *git, const struct note *opened,
+                         const char *branch, struct err *err) {
+    struct note note = *opened;
+    if (note_read(&note))
+        return unlock_noted(git, &note, branch, err);
+    return !locks_stand(opened) || unlock_searching(git, opened, branch, err);
 }
 
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
@@ -335,7 +414,6 @@ static void note_locks(struct note *note) {
         lock->seen = lock_stat(note, lock, &st);
         if (!lock->seen)
             continue;
-        lock->device = st.st_dev;
         lock->inode = st.st_ino;
         lock->changed_ns = stat_changed_ns(&st);
     }

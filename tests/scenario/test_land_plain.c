@@ -226,17 +226,69 @@ static void a_stop_while_the_locks_are_held_moves_nothing(void **state) {
     assert_landed(&outcome);
 }
 
-static void locks_of_a_killed_landing_are_removed(void **state) {
-    (void)state;
+/* Leaves the lock of the branch, and a note. */
+static void kill_with_lock(void) {
     require_strace();
     begin();
     struct outcome outcome = land_signalled(&second, "KILL");
     assert_int_equal(outcome.signal, SIGKILL);
     assert_string_equal(sh("ls target.git/refs/heads"), "main\nmain.lock");
-    outcome = land(&(struct attempt){.set = &second});
+}
+
+static void lands_despite_lock(void) {
+    struct outcome outcome = land(&(struct attempt){.set = &second});
     assert_landed(&outcome);
     assert_says(&outcome, "removing a lock left by a process that died");
     assert_string_equal(commits(), "3");
+}
+
+static void locks_of_a_killed_landing_are_removed(void **state) {
+    (void)state;
+    kill_with_lock();
+    lands_despite_lock();
+}
+
+/* The first number of its name was the device of the repository. */
+static void rename_note(const char *device) {
+    sh("cd tmp; mv move.*.main move.%s-$(printf %%x $(stat -c %%i "
+       "../target.git))"
+       ".main",
+       device);
+}
+
+static const char *device_now(void) {
+    return sh("printf %%x $(stat -c %%d target.git)");
+}
+
+static void the_note_of_an_earlier_version_is_found(void **state) {
+    (void)state;
+    kill_with_lock();
+    rename_note(device_now());
+    lands_despite_lock();
+    kill_with_lock();
+    rename_note("fffff"); /* the device has another number now */
+    lands_despite_lock();
+}
+
+/* An empty lock shows nothing but when it was made. */
+static void
+a_note_of_an_earlier_version_proves_an_empty_lock_of_its_device(void **state) {
+    (void)state;
+    kill_with_lock();
+    rename_note(device_now());
+    sh(": >target.git/refs/heads/main.lock");
+    lands_despite_lock();
+}
+
+static void the_note_of_another_device_proves_no_empty_lock(void **state) {
+    (void)state;
+    kill_with_lock();
+    rename_note("fffff");
+    sh(": >target.git/refs/heads/main.lock");
+    struct outcome outcome = land(&(struct attempt){.set = &second});
+    assert_starts(&outcome, "unavailable ");
+    assert_string_equal(sh("ls target.git/refs/heads"), "main\nmain.lock");
+    sh("rm target.git/refs/heads/main.lock; rm tmp/move.*");
 }
 
 int main(void) {
@@ -252,6 +304,10 @@ int main(void) {
         cmocka_unit_test(a_lock_of_another_process_is_respected),
         cmocka_unit_test(a_stop_while_the_locks_are_held_moves_nothing),
         cmocka_unit_test(locks_of_a_killed_landing_are_removed),
+        cmocka_unit_test(the_note_of_an_earlier_version_is_found),
+        cmocka_unit_test(
+            a_note_of_an_earlier_version_proves_an_empty_lock_of_its_device),
+        cmocka_unit_test(the_note_of_another_device_proves_no_empty_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,8 @@ static void disk_shut_down(void) {
 
 static int disk_end(void **state) {
     (void)state;
-    sh("umount -l disk 2>/dev/null || :; rm -rf target.git disk.img");
+    sh("while umount -l disk 2>/dev/null; do :; done\n"
+       "rm -rf target.git disk.img other.img");
     return 0;
 }
 
@@ -307,6 +308,33 @@ static void a_note_without_locks_goes_after_a_sync(void **state) {
         "1");
 }
 
+static const char *disk_device(void) {
+    return sh("stat -c %%d disk");
+}
+
+/* As after a start of the machine. The first mount stays. */
+static void disk_mount_as_another_device(void) {
+    const char *before = disk_device();
+    sh("sync; cp disk.img other.img; mount -o loop other.img disk");
+    assert_string_not_equal(disk_device(), before);
+}
+
+/* Only the note shows whose an empty lock is. */
+static void a_note_is_found_after_the_device_number_changed(void **state) {
+    (void)state;
+    require_strace();
+    disk_begin();
+    land_traced(&deep);
+    const struct set second = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    struct outcome outcome = land_signalled(&second, "KILL");
+    assert_int_equal(outcome.signal, SIGKILL);
+    sh(": >target.git/refs/heads/main.lock");
+    disk_mount_as_another_device();
+    outcome = land(&(struct attempt){.set = &second});
+    assert_landed(&outcome);
+    assert_says(&outcome, "removing a lock left by a process that died");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
@@ -317,6 +345,8 @@ int main(void) {
             a_note_goes_after_the_removal_of_its_locks_is_synced, disk_end),
         cmocka_unit_test_teardown(a_note_without_locks_goes_after_a_sync,
                                   disk_end),
+        cmocka_unit_test_teardown(
+            a_note_is_found_after_the_device_number_changed, disk_end),
         cmocka_unit_test_teardown(a_landed_branch_survives_a_power_failure,
                                   disk_end),
         cmocka_unit_test_teardown(a_branch_that_moved_without_git_survives_too,
