@@ -2,8 +2,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,7 +49,23 @@ static ssize_t watched_read(int fd, void *block, size_t bytes) {
     return got;
 }
 
-static void watch_reads(void) {
+/* SQLite writes to one byte in each 4 KiB of the file that it maps (the index
+ * of the WAL), which reserves smaller blocks only in part: if the disk were
+ * full, the first write to another one would end the process by SIGBUS. */
+static void *reserved_mmap(void *at, size_t bytes, int access, int flags,
+                           int fd, off_t begin) {
+    int result = 0;
+    if ((access & PROT_WRITE) != 0)
+        do
+            result = fallocate(fd, 0, begin, (off_t)bytes);
+        while (result != 0 && errno == EINTR);
+    /* Not every file system can reserve. */
+    if (result != 0 && (errno == ENOSPC || errno == EDQUOT))
+        return MAP_FAILED;
+    return mmap(at, bytes, access, flags, fd, begin);
+}
+
+static void replace_calls(void) {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     if (vfs == NULL || vfs->iVersion < 3)
         return;
@@ -55,6 +73,7 @@ static void watch_reads(void) {
     vfs->xSetSystemCall(vfs, "pread", (sqlite3_syscall_ptr)watched_pread);
     vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)watched_pread);
     vfs->xSetSystemCall(vfs, "read", (sqlite3_syscall_ptr)watched_read);
+    vfs->xSetSystemCall(vfs, "mmap", (sqlite3_syscall_ptr)reserved_mmap);
 }
 
 /* 0: the disk did not fail. */
@@ -186,7 +205,7 @@ bool sqlite_db_number(struct sqlite_db *db, const char *sql,
 static void configure(void) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 400);
-    watch_reads();
+    replace_calls();
 }
 
 static pthread_once_t configured = PTHREAD_ONCE_INIT;
