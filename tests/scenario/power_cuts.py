@@ -2,11 +2,12 @@
 
     python3 power_cuts.py POINTSMAN WITNESS [CUTS [SEED]]
 
-A base and a repository are on file systems of their own, on one or on two.
-While jobs run and change sets land, these file systems are shut down as by a
-power cut: what was not synced is gone. They are mounted again, and a server
-goes on with them. Sometimes the disk is full, or has no inodes left, at that
-moment. Judged is what somebody was told before the cut, and what the tasks
+Half of the CUTS are made on one file system and half on two. A base and a
+repository are on file systems of their own. While jobs run and change sets
+land, these file systems are shut down as by a power cut: what was not synced is
+gone. They are mounted again, and a server goes on with them; of two, the device
+numbers may be exchanged. Sometimes the disk is full, or has no inodes left, at
+that moment. Judged is what somebody was told before the cut, and what the tasks
 wrote down on a file system that is not cut (tests/support/witness.c,
 storm_judge.py).
 KEEP=DIR keeps what is left of an installation that failed.
@@ -47,8 +48,6 @@ NO_FLUSH = 2           # not even the journal
 IMAGE_MB, INODES = 96, 8000
 AGAIN = {69, 74, 75, 111}  # the disk is full, or there is no server
 LAYOUTS = {"one": ["disk", "disk"], "two": ["disk", "disk2"]}
-if CUTS < EACH:  # a sample: two are left to the campaign (doc/plan.md)
-    del LAYOUTS["two"]
 
 
 class Broken(Exception):
@@ -71,7 +70,8 @@ class Installation:
         self.log = self.home / "serve.log"
         self.server = None
         self.off = threading.Event()
-        self.loops = {}
+        self.answers = threading.Semaphore(0)
+        self.connection = None
         self.plan, self.ended = {}, {}
         self.sets, self.landed = {}, set()
         self.fillers = []
@@ -94,9 +94,6 @@ class Installation:
                 image.truncate(IMAGE_MB << 20)
             self.run("mkfs.ext4", "-q", "-b", 4096, "-N", INODES, "-J",
                      "size=4", f"{disk}.img")
-            # The same device after each cut (doc/plan.md, issue 13).
-            self.loops[disk] = self.run("losetup", "--find", "--show",
-                                        f"{disk}.img").strip()
         self.mount()
         env = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1",
                "GIT_CONFIG_GLOBAL": "/dev/null"}
@@ -116,9 +113,9 @@ class Installation:
         os.sync()
 
     def mount(self):
-        for disk in self.disks:
-            # Nothing is written in passing.
-            self.run("mount", "-o", "commit=300", self.loops[disk], disk)
+        """Not always as the same device. Nothing is written in passing."""
+        for disk in self.random.sample(self.disks, len(self.disks)):
+            self.run("mount", "-o", "loop,commit=300", f"{disk}.img", disk)
 
     def unmount(self):
         for disk in self.disks:
@@ -177,6 +174,7 @@ class Installation:
 
     def start(self):
         """Starts a server; false if it ends."""
+        self.connection = None
         begins = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "a") as log:
             self.server = subprocess.Popen([PROGRAM, "serve"], env=self.env(),
@@ -255,6 +253,7 @@ class Installation:
             got = self.call(*words, data=data)
             if self.off.is_set():
                 break
+            self.answers.release()
             if got.returncode not in AGAIN:
                 return got
         raise Cut
@@ -273,7 +272,7 @@ class Installation:
     def submit(self):
         batch, names = "", []
         once = self.draw.random() < 0.4
-        for _ in range(1 if once else self.draw.choice([1, 3, 10])):
+        for _ in range(1 if once else self.draw.choice([1, 2, 5])):
             name = f"j{len(self.plan) + 1}"
             job = Job(name, "plain", once=once,
                       lines=self.draw.choice([0, 1, 5, 60, 60, 300, 2500]),
@@ -337,14 +336,11 @@ class Installation:
                    (self.submit, self.wait, self.wait, self.land, self.land)]
         for person in persons:
             person.start()
-        wait_s = self.random.choice([0.05, 0.3, 0.8, 1.5]) \
-            * (0.5 + self.random.random())
-        full = self.random.random() < 0.4
-        if full:
-            time.sleep(wait_s)
+        self.await_answers(self.random.choice([2, 10, 40, 120])
+                           + self.random.randrange(8))
+        if self.random.random() < 0.4:
             self.fill()
-            wait_s = self.random.choice([0, 0.1, 0.5, 1])
-        time.sleep(wait_s)
+            self.await_answers(self.random.choice([0, 2, 8, 16]))
         self.cut()
         self.kill_all()
         for person in persons:
@@ -353,6 +349,13 @@ class Installation:
             raise Broken(self.trouble)
         self.unmount()
         self.mount()
+
+    def await_answers(self, count):
+        """Until so many calls have returned, also with an error."""
+        self.answers = threading.Semaphore(0)
+        for _ in range(count):
+            if not self.answers.acquire(timeout=TIMEOUT_S):
+                raise Broken("nobody gets an answer")
 
     def cut(self):
         fds = [os.open(disk, os.O_RDONLY) for disk in self.disks]
@@ -380,11 +383,11 @@ class Installation:
                          + self.log.read_text()[-2000:])
 
     def get(self, path):
-        connection = Connection(str(self.base / "ctrl" / "sock"))
-        connection.request("GET", path)
-        reply = connection.getresponse()
+        if self.connection is None:
+            self.connection = Connection(str(self.base / "ctrl" / "sock"))
+        self.connection.request("GET", path)
+        reply = self.connection.getresponse()
         data = reply.read()
-        connection.close()
         if reply.status != 200:
             raise Broken(f"{path}: {reply.status} {data[:300]}")
         return data
@@ -451,16 +454,16 @@ class Installation:
     def settle(self):
         """Everything ends."""
         end = time.monotonic() + TIMEOUT_S
-        while True:
-            left = [job for job in self.jobs().values()
-                    if job["state"] in ("queued", "staged", "pending",
-                                        "executing")]
-            if not left:
-                break
+        while left := [job for job in self.jobs().values()
+                       if job["state"] in ("queued", "staged", "pending",
+                                           "executing")]:
             if time.monotonic() > end:
                 raise Broken(f"never end: {left[:5]} "
                              + self.call("why", left[0]["id"]).stdout)
-            time.sleep(0.1)
+            try:
+                self.call("wait", left[0]["id"])
+            except subprocess.TimeoutExpired:
+                pass
 
     def judge_all(self):
         self.settle()
@@ -515,8 +518,6 @@ class Installation:
         self.off.set()
         self.kill_all()
         self.unmount()
-        for loop in self.loops.values():
-            self.run("losetup", "--detach", loop)
 
 
 def play(home, layout, number, cuts):
