@@ -99,15 +99,6 @@ static bool lock_stat(const struct note *note, const struct lock_mark *lock,
     return fstatat(note->dir, lock->name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void note_format(const struct note *note, struct text *out) {
-    text_addf(out, "to %s\nat %" PRId64 "\npid %d %llu\n", note->to,
-              note->at_ns, note->pid, note->started);
-    for (int i = 0; i < LOCKS; i++)
-        if (note->locks[i].seen)
-            text_addf(out, "lock %d 0 %ju %" PRId64 "\n", i,
-                      note->locks[i].inode, note->locks[i].changed_ns);
-}
-
 /* Makes the name of the note durable. */
 static bool notes_sync(const struct note *note) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
@@ -121,7 +112,7 @@ static bool notes_sync(const struct note *note) {
 static bool note_write(const struct note *note, bool durable, struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     CLEANUP(text_clear) struct text fresh = TEXT_INIT;
-    note_format(note, &bytes);
+    text_addf(&bytes, "to %s\nat %" PRId64 "\n", note->to, note->at_ns);
     text_addf(&fresh, "%s.new", note->path);
     CLEANUP(fd_close)
     int fd = open(text_string(&fresh), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -132,6 +123,21 @@ static bool note_write(const struct note *note, bool durable, struct err *err) {
         (!durable || notes_sync(note)))
         return true;
     return err_errno(err, errno, "cannot write the note '%s'", note->path);
+}
+
+/* Adds git and its locks, which it holds by now. The note is not replaced: a
+ * power cut might leave an empty one, and the locks. */
+static bool note_add_locks(const struct note *note, struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    text_addf(&bytes, "pid %d %llu\n", note->pid, note->started);
+    for (int i = 0; i < LOCKS; i++)
+        if (note->locks[i].seen)
+            text_addf(&bytes, "lock %d 0 %ju %" PRId64 "\n", i,
+                      note->locks[i].inode, note->locks[i].changed_ns);
+    CLEANUP(fd_close)
+    int fd = open(note->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    return (fd >= 0 && write(fd, bytes.p, bytes.len) == (ssize_t)bytes.len) ||
+           err_errno(err, errno, "cannot write the note '%s'", note->path);
 }
 
 static void note_line(struct note *note, const char *line) {
@@ -489,7 +495,7 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
     note_locks(note);
     note->pid = pipe->pid;
     note->started = process_start(pipe->pid);
-    if (!note_write(note, false, err) || !git_is_in_place(git, err)) {
+    if (!note_add_locks(note, err) || !git_is_in_place(git, err)) {
         git_pipe_drop(pipe);
         return false;
     }

@@ -249,14 +249,16 @@ a_note_on_another_disk_is_synced_before_the_branch_is_locked(void **state) {
         "1");
 }
 
-/* Asserts that whenever the note was removed, the file system of the repository
- * had been synced since a lock was made or removed there. */
+/* Asserts that whenever the note was removed or replaced, the file system of
+ * the repository had been synced since a lock was made or removed there. */
 static void assert_note_outlives_locks(unsigned notes) {
     static const char program[] =
         "/ = -1 E/ { next }\n"
         "/ openat\\(/ && !/O_CREAT/ { next }\n"
         "/ syncfs\\(.*target\\.git/ { synced = NR }\n"
         "/\\.lock\"/ { touched = NR; locks++ }\n"
+        "/ rename.*move\\.[^\"]*main\"\\)/ {"
+        "  if (touched > synced) print \"replaced: \" $0 }\n"
         "/ unlink(at)?\\(.*move\\.[^\"]*main\"/ {"
         "  removed++;"
         "  if (touched > synced) print \"not synced: \" $0 }\n"
