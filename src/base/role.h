@@ -59,8 +59,6 @@ struct role_host {
 
 struct role_turn {
     struct wall now;
-    int64_t set_back_ms; /* by which the clock was set back since the last
-                            turn; times that were planned move with it */
     bool look; /* a trigger, a poll or the first turn: there may be news */
     bool is_stopping; /* start nothing new */
 };
@@ -81,6 +79,11 @@ struct role_engine {
     bool (*open)(struct role_host *host, void **ret_self, struct err *err);
     /* Called after the base has read its configuration again. May be NULL. */
     void (*reload)(void *self);
+    /* The clock was set back by so many milliseconds and shows `now`: times
+     * that were planned move with it. Called before the events of a turn reach
+     * the instance, because their times are those of the new clock. May be
+     * NULL. */
+    void (*set_back)(void *self, struct wall now, int64_t ms);
     /* Does the work that is due. *ret_next is WALL_NEVER, or set to the time at
      * which there is more. False: the service cannot go on. */
     bool (*turn)(void *self, const struct role_turn *turn,

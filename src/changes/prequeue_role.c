@@ -45,13 +45,17 @@ static void scan(struct prequeue_engine *engine, struct wall now) {
     engine->has_scanned = true;
 }
 
+static void engine_set_back(void *self, struct wall now, int64_t ms) {
+    struct prequeue_engine *engine = self;
+    (void)now;
+    prequeue_set_back(engine->prequeue, ms);
+    engine->next = wall_set_back(engine->next, ms);
+}
+
 static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct prequeue_engine *engine = self;
     (void)err;
-    if (turn->set_back_ms > 0)
-        prequeue_set_back(engine->prequeue, turn->set_back_ms);
-    engine->next = wall_set_back(engine->next, turn->set_back_ms);
     if (turn->is_stopping)
         return true;
     if (turn->look || turn->now.ns >= engine->next.ns ||
@@ -87,6 +91,7 @@ static void engine_close(void *self, void (*closed)(void *ctx), void *ctx) {
 static const struct role_engine prequeue_engine = {
     .open = engine_open,
     .reload = engine_reload,
+    .set_back = engine_set_back,
     .turn = engine_turn,
     .is_idle = engine_is_idle,
     .metrics = engine_metrics,

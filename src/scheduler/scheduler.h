@@ -119,9 +119,11 @@ void scheduler_settle(struct scheduler *scheduler);
 bool scheduler_has_settled(const struct scheduler *scheduler);
 /* Ends scheduler_settle and scheduler_drain: everything goes on. */
 void scheduler_proceed(struct scheduler *scheduler);
-/* The clock was set back by so much since the last turn: call it before the
- * next one. Nothing that waits for a time waits longer for that. */
-void scheduler_set_back(struct scheduler *scheduler, int64_t ms);
+/* The clock was set back by so much since the last turn and shows `now`: call
+ * it before the next one, and before the store delivers what was recorded
+ * since. Nothing that waits for a time waits longer for that. */
+void scheduler_set_back(struct scheduler *scheduler, struct wall now,
+                        int64_t ms);
 /* Sets new limits and targets. */
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options);

@@ -64,14 +64,19 @@ static void trains_set_back(struct scheduler *scheduler, int64_t ms) {
     }
 }
 
-static void all_set_back(struct scheduler *scheduler, int64_t ms) {
+/* What waits for other jobs. No time of these comes from a batch in progress,
+ * and what arrives from now on is of the new clock. */
+static void waits_set_back(struct scheduler *scheduler, int64_t ms) {
     order_set_back(scheduler->order, ms);
     groups_set_back(scheduler->groups, ms);
+    scheduler_follow_set_back(scheduler, ms);
+}
+
+static void starts_set_back(struct scheduler *scheduler, int64_t ms) {
     picker_set_back(scheduler->picker, ms);
     rollback_queue_set_back(&scheduler->rollbacks, ms);
     set_back(&scheduler->rollback_run.give_up, ms);
     targets_set_back(scheduler, ms);
-    scheduler_follow_set_back(scheduler, ms);
     attempts_set_back(scheduler, ms);
     trains_set_back(scheduler, ms);
     scheduler->due_at = scheduler->now;
@@ -107,16 +112,19 @@ void scheduler_clock_committed(struct scheduler *scheduler, int64_t ms,
     if (!ok)
         return;
     scheduler->set_back_ms -= ms;
-    all_set_back(scheduler, ms);
+    starts_set_back(scheduler, ms);
 }
 
-/* What was decided before, and is being recorded, counts too: it is in memory
- * when that batch has been written. */
-void scheduler_set_back(struct scheduler *scheduler, int64_t ms) {
+/* A start that was decided before, and is being recorded, counts too: it is in
+ * memory when that batch has been written. */
+void scheduler_set_back(struct scheduler *scheduler, struct wall now,
+                        int64_t ms) {
     scheduler->idle = false;
+    scheduler->now = now;
     set_back(&scheduler->again_at, ms);
+    waits_set_back(scheduler, ms);
     if (scheduler->options.parts & SCHEDULER_STARTS)
         scheduler->set_back_ms += ms;
     else
-        all_set_back(scheduler, ms);
+        starts_set_back(scheduler, ms);
 }

@@ -41,21 +41,25 @@ static void look_around(struct roles *roles, struct wall now) {
         read_others(roles);
 }
 
-static int64_t watch_clock(struct roles *roles, struct wall now,
-                           struct boot boot) {
+static void watch_clock(struct roles *roles, struct wall now,
+                        struct boot boot) {
     int64_t ms = wall_watch_step(&roles->clock, now, boot);
-    if (ms > 0)
-        log_warning("the clock was set back by %" PRId64
-                    " ms: what waits for a time does not wait longer",
-                    ms);
-    return ms;
+    if (ms == 0)
+        return;
+    log_warning("the clock was set back by %" PRId64
+                " ms: what waits for a time does not wait longer",
+                ms);
+    for (size_t i = 0; i < roles->engine_count; i++) {
+        const struct open_engine *open = &roles->engines[i];
+        if (open->engine->set_back)
+            open->engine->set_back(open->self, now, ms);
+    }
 }
 
 /* ret_next: the earliest time at which one of them has work. */
-static bool turn_engines(struct roles *roles, struct wall now, struct boot boot,
+static bool turn_engines(struct roles *roles, struct wall now,
                          struct wall *ret_next, struct err *err) {
     struct role_turn turn = {.now = now,
-                             .set_back_ms = watch_clock(roles, now, boot),
                              .look = roles->look,
                              .is_stopping =
                                  roles->stopping != GOING || roles->preparing};
@@ -144,6 +148,7 @@ void roles_turn(struct roles *roles) {
     if (roles->closing)
         return;
     clock_wall_and_boot(&now, &boot);
+    watch_clock(roles, now, boot);
     store_turn(roles->base->store);
     if (roles->options.paused && roles->options.paused(roles->options.ctx)) {
         if (roles->options.turned)
@@ -156,7 +161,7 @@ void roles_turn(struct roles *roles) {
             log_error("the configuration was not reloaded: %s", err.text);
     }
     look_around(roles, now);
-    if (!turn_engines(roles, now, boot, &next, &err)) {
+    if (!turn_engines(roles, now, &next, &err)) {
         lose(roles, err.text);
         return;
     }

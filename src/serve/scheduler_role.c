@@ -186,12 +186,15 @@ static bool another_stages(const struct role_host *host) {
            lock_is_held(host->base->dirs[BASE_CTRL], lock, &held, NULL) && held;
 }
 
+static void engine_set_back(void *self, struct wall now, int64_t ms) {
+    struct scheduler_engine *engine = self;
+    scheduler_set_back(engine->scheduler, now, ms);
+}
+
 static bool engine_turn(void *self, const struct role_turn *turn,
                         struct wall *ret_next, struct err *err) {
     struct scheduler_engine *engine = self;
     prune_now_and_then(engine, turn->now);
-    if (turn->set_back_ms > 0)
-        scheduler_set_back(engine->scheduler, turn->set_back_ms);
     scheduler_await_rollback(engine->scheduler, engine->host->awaits_rollback);
     scheduler_follow(engine->scheduler, another_stages(engine->host));
     return scheduler_turn(engine->scheduler, turn->now, ret_next, err);
@@ -253,6 +256,7 @@ static void engine_close(void *self, void (*closed)(void *ctx), void *ctx) {
 static const struct role_engine scheduler_engine = {
     .open = engine_open,
     .reload = engine_reload,
+    .set_back = engine_set_back,
     .turn = engine_turn,
     .is_idle = engine_is_idle,
     .drain = engine_drain,

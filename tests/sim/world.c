@@ -167,9 +167,9 @@ void world_set_back(struct world *world) {
         world_crash(world);
         return;
     }
-    scheduler_set_back(world->scheduler, ms);
+    scheduler_set_back(world->scheduler, world->now, ms);
     if (world->queue)
-        scheduler_set_back(world->queue, ms);
+        scheduler_set_back(world->queue, world->now, ms);
 }
 
 static bool any_set_runs(const struct world *world) {

@@ -4,7 +4,7 @@
 #include "scheduler/scheduler.h"
 #include "store/simulated.h"
 
-enum { JOBS = 3000, DUE_S = 5000 };
+enum { JOBS = 3000, DUE_S = 5000, WAIT_FOR_DEP_MS = 60 * 1000 };
 
 static struct store *store;
 static struct scheduler *scheduler;
@@ -64,11 +64,12 @@ static void admit_all(void) {
     store_batch_free(batch);
 }
 
-static void restart(void) {
+static void restart_as(unsigned parts) {
     const struct scheduler_target target = {.name = SPAN("site"),
                                             .by_command = true};
-    struct scheduler_options options = {.parts = SCHEDULER_STARTS,
+    struct scheduler_options options = {.parts = parts,
                                         .slots = 1,
+                                        .wait_for_dep_ms = WAIT_FOR_DEP_MS,
                                         .targets = &target,
                                         .target_count = 1,
                                         .actor = SPAN("daemon:test"),
@@ -81,6 +82,10 @@ static void restart(void) {
     scheduler_free(scheduler);
     scheduler = scheduler_new(store, &options, &runner);
     assert_true(scheduler_start(scheduler, now, true, NULL));
+}
+
+static void restart(void) {
+    restart_as(SCHEDULER_STARTS);
 }
 
 static int setup(void **state) {
@@ -180,7 +185,7 @@ a_clock_that_is_set_back_does_not_make_a_back_off_longer(void **state) {
     now = wall_from_s(4000);
     settle(&next);
     now = wall_from_s(400);
-    scheduler_set_back(scheduler, 3600 * 1000);
+    scheduler_set_back(scheduler, now, 3600 * 1000);
     settle(&next);
     assert_int_equal(wall_s(next), 1400);
     now = wall_add_ms(next, -1);
@@ -341,7 +346,7 @@ a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back(void **state) {
     settle(&next);
     assert_int_equal(start_count, 2);
     now = wall_from_s(9000);
-    scheduler_set_back(scheduler, 1000 * 1000);
+    scheduler_set_back(scheduler, now, 1000 * 1000);
     settle(&next);
     assert_true(wall_ms_since(next, now) < 1500);
     now = wall_from_s(8000); /* and nobody notices */
@@ -350,6 +355,56 @@ a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back(void **state) {
     end_last(0);
     settle(&next);
     assert_int_equal(start_count, 4); /* both tasks */
+}
+
+static void admit_dependent(struct span id) {
+    const struct job_edge edge = {.kind = EDGE_DEPENDENCY,
+                                  .to = SPAN("unknown")};
+    struct job job = {.id = id,
+                      .kind = JOB_CHANGE,
+                      .target = SPAN("site"),
+                      .job_class = CLASS_DC,
+                      .state = STATE_QUEUED,
+                      .key = SPAN("4"),
+                      .rank = SPAN("4"),
+                      .actor = SPAN("uid:7"),
+                      .spec = SPAN("{}")};
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_admit(batch, &job, &edge, 1, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static enum job_state state_of(uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    assert_true(store_job(store, num, &arena, &job, NULL));
+    return job.state;
+}
+
+static void
+what_arrives_after_a_clock_was_set_back_waits_for_its_full_time(void **state) {
+    struct wall next;
+    (void)state;
+    now = wall_from_s(10000);
+    store = store_memory_new();
+    restart_as(SCHEDULER_STAGES | SCHEDULER_STARTS);
+    admit_dependent(SPAN("before"));
+    settle(&next);
+    assert_int_equal(wall_ms_since(next, now), WAIT_FOR_DEP_MS);
+    now = wall_from_s(10030);
+    settle(&next);
+    now = wall_from_s(6430);
+    scheduler_set_back(scheduler, now, 3600 * 1000);
+    admit_dependent(SPAN("after"));
+    settle(&next);
+    assert_int_equal(wall_s(next), 6460);
+    now = next;
+    settle(&next);
+    assert_int_equal(state_of(1), STATE_FAILED);
+    assert_false(job_state_is_final(state_of(2)));
+    assert_int_equal(wall_s(next), 6490);
 }
 
 int main(void) {
@@ -370,6 +425,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             a_task_of_an_array_waits_no_longer_when_the_clock_is_set_back,
             setup_array, teardown),
+        cmocka_unit_test_teardown(
+            what_arrives_after_a_clock_was_set_back_waits_for_its_full_time,
+            teardown),
         cmocka_unit_test_setup_teardown(a_person_may_end_a_back_off, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_person_may_end_the_back_offs_of_tasks,
