@@ -14,7 +14,7 @@
 #include "scheduler/scheduler_row.h"
 #include "scheduler/scheduler_state.h"
 
-enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };
+enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3, ATTEMPTS_BEFORE = 32 };
 
 /* ---- facts
  * ----------------------------------------------------------------- */
@@ -110,26 +110,33 @@ static struct wall first_begun(struct scheduler *scheduler,
     return first;
 }
 
-/* The latest attempts that ended for a lost base; the one that ends now has no
- * row of its end yet. */
+/* The attempts of its task before it, newest first. Back-offs stop growing
+ * long before these are all. */
+static size_t attempts_before(struct scheduler *scheduler,
+                              const struct attempt *attempt,
+                              struct arena *arena,
+                              struct store_attempt **ret_rows) {
+    size_t count;
+    struct err err;
+    if (store_attempts_latest(scheduler->store, attempt->tracked->num,
+                              scheduler_row_node(attempt), ATTEMPTS_BEFORE,
+                              arena, ret_rows, &count, &err))
+        return count;
+    scheduler_log_read_failure("the attempts", attempt->tracked->num, &err);
+    return 0;
+}
+
+/* The latest attempts that ended for a lost base. */
 static unsigned base_lost_before(struct scheduler *scheduler,
                                  const struct attempt *attempt) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_attempt *rows;
-    size_t count;
-    struct err err;
     unsigned lost = 0;
-    if (attempt->said.verdict != LAND_BASE_LOST ||
-        !store_attempts(scheduler->store, attempt->tracked->num, &arena, &rows,
-                        &count, &err))
+    if (attempt->said.verdict != LAND_BASE_LOST)
         return 0;
-    for (size_t i = count; i-- > 0;) {
-        if (rows[i].attempt == attempt->number)
-            continue;
-        if (!span_is(rows[i].reason, REASON_BASE_LOST))
-            break;
+    size_t count = attempts_before(scheduler, attempt, &arena, &rows);
+    while (lost < count && span_is(rows[lost].reason, REASON_BASE_LOST))
         lost++;
-    }
     return lost;
 }
 
@@ -138,23 +145,15 @@ static unsigned base_lost_before(struct scheduler *scheduler,
 static unsigned incomplete_before(struct scheduler *scheduler,
                                   const struct attempt *attempt) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct span node = scheduler_row_node(attempt);
     struct store_attempt *rows;
-    size_t count;
-    struct err err;
     unsigned times = 0;
-    if (!store_attempts(scheduler->store, attempt->tracked->num, &arena, &rows,
-                        &count, &err))
-        return 0;
-    for (size_t i = count; i-- > 0;) {
+    size_t count = attempts_before(scheduler, attempt, &arena, &rows);
+    for (size_t i = 0; i < count; i++) {
         enum task_status status = rows[i].status;
-        if (!span_equal(rows[i].node, node) ||
-            rows[i].attempt == attempt->number || status == TASK_UNSTARTED ||
-            status == TASK_LOST)
-            continue;
-        if (status != TASK_INCOMPLETE)
+        if (status == TASK_INCOMPLETE)
+            times++;
+        else if (status != TASK_UNSTARTED && status != TASK_LOST)
             break;
-        times++;
     }
     return times;
 }

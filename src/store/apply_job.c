@@ -349,7 +349,9 @@ bool apply_at_once(struct apply *apply, struct op *op, struct row *row,
         return answer(op, STORE_CONFLICT);
     row->not_before = (struct wall){0};
     apply_dirty(apply, row, ROW_MARKS | ROW_REST);
-    return apply_event(apply, op, row,
+    return (row->tasks <= 1 ||
+            apply->ops->tasks_at_once(apply->rows, row->num, err)) &&
+           apply_event(apply, op, row,
                        (struct store_event){.kind = EVENT_AT_ONCE,
                                             .num = row->num,
                                             .from = row->state,

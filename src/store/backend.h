@@ -60,6 +60,10 @@ struct store_backend {
     bool (*attempts)(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err);
+    bool (*attempts_latest)(struct store *store, uint64_t num, struct span node,
+                            size_t limit, struct arena *arena,
+                            struct store_attempt **ret_attempts,
+                            size_t *ret_count, struct err *err);
     bool (*tasks)(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

@@ -142,6 +142,7 @@ static const struct store_backend memory_backend = {
     .touches = memory_touches,
     .touching = memory_touching,
     .attempts = memory_attempts,
+    .attempts_latest = memory_attempts_latest,
     .tasks = memory_tasks,
     .events = memory_events,
     .rollback = memory_rollback,

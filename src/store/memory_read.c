@@ -234,6 +234,16 @@ bool memory_touches(struct store *store, uint64_t num, struct arena *arena,
 
 /* ---- tasks and attempts ------------------------------------------------- */
 
+static struct store_attempt attempt_copy(const struct store_attempt *attempt,
+                                         struct arena *arena) {
+    struct store_attempt copy = *attempt;
+    struct span *spans[] = {&copy.node,   &copy.reason, &copy.detail,
+                            &copy.worker, &copy.output, &copy.trace};
+    for (size_t i = 0; i < COUNT(spans); i++)
+        *spans[i] = arena_span(arena, *spans[i]);
+    return copy;
+}
+
 bool memory_attempts(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err) {
@@ -241,13 +251,24 @@ bool memory_attempts(struct store *store, uint64_t num, struct arena *arena,
     (void)err;
     *ret_count = job ? job->attempt_count : 0;
     *ret_attempts = arena_alloc(arena, *ret_count * sizeof(**ret_attempts) + 1);
-    for (size_t i = 0; i < *ret_count; i++) {
-        struct store_attempt *copy = &(*ret_attempts)[i];
-        *copy = job->attempts[i];
-        struct span *spans[] = {&copy->node,   &copy->reason, &copy->detail,
-                                &copy->worker, &copy->output, &copy->trace};
-        for (size_t k = 0; k < COUNT(spans); k++)
-            *spans[k] = arena_span(arena, *spans[k]);
+    for (size_t i = 0; i < *ret_count; i++)
+        (*ret_attempts)[i] = attempt_copy(&job->attempts[i], arena);
+    return true;
+}
+
+bool memory_attempts_latest(struct store *store, uint64_t num, struct span node,
+                            size_t limit, struct arena *arena,
+                            struct store_attempt **ret_attempts,
+                            size_t *ret_count, struct err *err) {
+    const struct memory_job *job = memory_find(memory_of(store), num);
+    (void)err;
+    *ret_count = 0;
+    *ret_attempts = arena_alloc(arena, limit * sizeof(**ret_attempts) + 1);
+    for (size_t i = job ? job->attempt_count : 0; i > 0 && *ret_count < limit;
+         i--) {
+        const struct store_attempt *attempt = &job->attempts[i - 1];
+        if (span_equal(attempt->node, node) && attempt->status != TASK_RUNNING)
+            (*ret_attempts)[(*ret_count)++] = attempt_copy(attempt, arena);
     }
     return true;
 }

@@ -300,6 +300,14 @@ static bool task_put(struct rows *rows, uint64_t num,
     return true;
 }
 
+static bool tasks_at_once(struct rows *rows, uint64_t num, struct err *err) {
+    struct memory_job *job = change(of(rows), num);
+    (void)err;
+    for (size_t i = 0; i < job->task_count; i++)
+        job->tasks[i].not_before = (struct wall){0};
+    return true;
+}
+
 /* The place of the attempt, or where it would be inserted. */
 static size_t attempt_place(const struct memory_job *job, struct span node,
                             unsigned attempt, bool *ret_found) {
@@ -543,6 +551,7 @@ const struct rows_ops memory_rows = {
     .task_get = task_get,
     .set_back = set_back,
     .task_put = task_put,
+    .tasks_at_once = tasks_at_once,
     .attempt_status = attempt_status,
     .attempt_insert = attempt_insert,
     .attempt_end = attempt_end,

@@ -449,6 +449,7 @@ static const struct store_backend sqlite_backend = {
     .touches = sqlite_touches,
     .touching = sqlite_touching,
     .attempts = sqlite_attempts,
+    .attempts_latest = sqlite_attempts_latest,
     .tasks = sqlite_tasks,
     .events = sqlite_events,
     .rollback = sqlite_rollback,

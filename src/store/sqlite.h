@@ -75,6 +75,10 @@ bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
 bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err);
+bool sqlite_attempts_latest(struct store *store, uint64_t num, struct span node,
+                            size_t limit, struct arena *arena,
+                            struct store_attempt **ret_attempts,
+                            size_t *ret_count, struct err *err);
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

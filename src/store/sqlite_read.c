@@ -153,19 +153,23 @@ static void put_running(struct sqlite_found *found,
     attempts[last] = *running;
 }
 
-static bool ended_attempts(struct sqlite_db *db, uint64_t num,
-                           struct sqlite_found *found, struct arena *arena,
-                           struct err *err) {
-    CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_ATTEMPTS, num, err);
-    if (!stmt)
-        return false;
+static bool read_attempts(struct sqlite_db *db, sqlite3_stmt *stmt,
+                          uint64_t num, struct sqlite_found *found,
+                          struct arena *arena, struct err *err) {
     if (!sqlite_found_read(found, db, stmt, read_attempt, arena, err))
         return false;
     struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
     for (size_t i = 0; i < found->count; i++)
         attempts[i].num = num;
     return true;
+}
+
+static bool ended_attempts(struct sqlite_db *db, uint64_t num,
+                           struct sqlite_found *found, struct arena *arena,
+                           struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_ATTEMPTS, num, err);
+    return stmt && read_attempts(db, stmt, num, found, arena, err);
 }
 
 bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
@@ -186,6 +190,26 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
         return false;
     if (runs)
         put_running(&found, &running);
+    *ret_attempts = sqlite_found_give(&found, arena, ret_count);
+    return true;
+}
+
+bool sqlite_attempts_latest(struct store *store, uint64_t num, struct span node,
+                            size_t limit, struct arena *arena,
+                            struct store_attempt **ret_attempts,
+                            size_t *ret_count, struct err *err) {
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_found_clear)
+    struct sqlite_found found = {.each = sizeof(struct store_attempt)};
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ATTEMPTS_LATEST, num, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_span(stmt, 2, node);
+    sqlite_bind_limit(stmt, 3, limit);
+    if (!read_attempts(db, stmt, num, &found, arena, err))
+        return false;
     *ret_attempts = sqlite_found_give(&found, arena, ret_count);
     return true;
 }

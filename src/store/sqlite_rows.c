@@ -445,6 +445,7 @@ const struct rows_ops sqlite_rows = {
     .task_get = sqlite_task_get,
     .set_back = set_back,
     .task_put = sqlite_task_put,
+    .tasks_at_once = sqlite_tasks_at_once,
     .attempt_status = sqlite_attempt_status,
     .attempt_insert = sqlite_attempt_insert,
     .attempt_end = sqlite_attempt_end,

@@ -42,6 +42,14 @@ bool sqlite_task_put(struct rows *rows, uint64_t num,
     return sqlite_db_do(db, stmt, err);
 }
 
+bool sqlite_tasks_at_once(struct rows *rows, uint64_t num, struct err *err) {
+    struct sqlite_db *db = sqlite_db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_TASKS_AT_ONCE, num, err);
+    return stmt && sqlite_db_do(db, stmt, err);
+}
+
 static bool is_kept_with_job(const struct row *row, struct span node,
                              unsigned attempt) {
     return node.len == 0 && attempt == row->run_attempt;

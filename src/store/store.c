@@ -452,6 +452,14 @@ bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
                                     err);
 }
 
+bool store_attempts_latest(struct store *store, uint64_t num, struct span node,
+                           size_t limit, struct arena *arena,
+                           struct store_attempt **ret_attempts,
+                           size_t *ret_count, struct err *err) {
+    return store->backend->attempts_latest(store, num, node, limit, arena,
+                                           ret_attempts, ret_count, err);
+}
+
 /* The task of a one-task job, derived from its last attempt. */
 static bool read_only_task(struct store *store, const struct job *job,
                            struct arena *arena, struct store_task **ret_tasks,

@@ -168,10 +168,9 @@ unsigned store_due(struct store_batch *batch, uint64_t num);
  * may have been set while nobody watched; then those that began at what is now
  * a time to come count from now (retry_backoff_end). No event. */
 unsigned store_set_back(struct store_batch *batch, int64_t ms);
-/* Ends the back-off of a job that is pending, or of the tasks of an array that
- * is executing (the scheduler does that when it sees the event): EVENT_AT_ONCE
- * with this reason and detail. What was counted stays. CONFLICT in any other
- * state. */
+/* Ends the back-offs of a job that is pending, or of an array that is
+ * executing, and of its tasks: EVENT_AT_ONCE with this reason and detail. What
+ * was counted stays. CONFLICT in any other state. */
 unsigned store_at_once(struct store_batch *batch, uint64_t num,
                        struct span reason, struct span detail);
 /* SAME if the hold is already set (or cleared) as asked; CONFLICT if the job
@@ -387,6 +386,11 @@ bool store_touching(struct store *store, struct span path, size_t limit,
 bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
                     struct store_attempt **ret_attempts, size_t *ret_count,
                     struct err *err);
+/* Of one task, those that have ended, newest first, at most `limit`. */
+bool store_attempts_latest(struct store *store, uint64_t num, struct span node,
+                           size_t limit, struct arena *arena,
+                           struct store_attempt **ret_attempts,
+                           size_t *ret_count, struct err *err);
 struct store_task {
     struct span node;
     uint64_t at; /* place in the array, from 0 */

@@ -357,6 +357,11 @@ static void show_tasks(struct text *out, struct store *store, uint64_t num,
         text_addf(out, "task %d %d %u %d ", (int)tasks[i].at, tasks[i].status,
                   tasks[i].attempt, (int)tasks[i].not_before.ns);
         show_span(out, tasks[i].node);
+        size_t latest;
+        assert_true(store_attempts_latest(store, num, tasks[i].node, 2, arena,
+                                          &attempts, &latest, NULL));
+        for (size_t k = 0; k < latest; k++)
+            text_addf(out, "latest %u ", attempts[k].attempt);
     }
     assert_true(store_attempts(store, num, arena, &attempts, &count, NULL));
     for (size_t i = 0; i < count; i++) {

@@ -309,6 +309,52 @@ static void a_refused_atomic_batch_changes_no_tasks(void **state) {
     assert_int_equal(rig_job(rig, num).tasks_done, 1);
 }
 
+static void the_latest_attempts_of_a_task_are_read_alone(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    struct store_attempt *found;
+    size_t count;
+    for (unsigned i = 1; i <= 4; i++) {
+        assert_int_equal(assign(rig, num, "red", i), STORE_DONE);
+        assert_int_equal(assign(rig, num, "blue", i), STORE_DONE);
+        assert_int_equal(end(rig, num, "red", i, TASK_INCOMPLETE), STORE_DONE);
+    }
+    assert_int_equal(assign(rig, num, "red", 5), STORE_DONE);
+    assert_true(store_attempts_latest(rig->store, num, SPAN("red"), 2,
+                                      &rig->arena, &found, &count, NULL));
+    assert_int_equal(count, 2);
+    assert_int_equal(found[0].num, num);
+    assert_int_equal(found[0].attempt, 4);
+    assert_int_equal(found[1].attempt, 3);
+    assert_span(found[1].node, "red");
+    assert_true(store_attempts_latest(rig->store, num, SPAN("blue"), 2,
+                                      &rig->arena, &found, &count, NULL));
+    assert_int_equal(count, 0);
+}
+
+static void what_ends_the_back_offs_of_an_array_is_recorded(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    struct store_batch *batch = rig_batch(rig);
+    store_move(batch, &(struct store_move){.num = num,
+                                           .from = STATE_PENDING,
+                                           .to = STATE_EXECUTING,
+                                           .reason = SPAN("start"),
+                                           .begin_attempt = true});
+    store_task_set(batch, num, SPAN("red"), TASK_BACKOFF, wall_from_s(9000));
+    store_task_set(batch, num, SPAN("green"), TASK_LOST, wall_from_s(9001));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_string_equal(tasks(rig, num), "red backoff 0 after 9000, "
+                                         "blue unstarted 0, "
+                                         "green lost 0 after 9001");
+    batch = rig_batch(rig);
+    store_at_once(batch, num, SPAN("retry"), SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    assert_string_equal(tasks(rig, num),
+                        "red backoff 0, blue unstarted 0, green lost 0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(an_attempt_is_read_as_it_ended),
@@ -321,6 +367,8 @@ int main(void) {
         RIG_TESTS(a_task_that_did_not_start_gets_its_former_status),
         RIG_TESTS(a_task_is_set_without_an_attempt),
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
+        RIG_TESTS(the_latest_attempts_of_a_task_are_read_alone),
+        RIG_TESTS(what_ends_the_back_offs_of_an_array_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,6 +299,25 @@ static void a_person_may_end_the_back_offs_of_tasks(void **state) {
     assert_int_equal(start_count, 3);
 }
 
+static void
+back_offs_that_a_person_ended_do_not_come_back_with_a_restart(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_last(75);
+    settle(&next);
+    end_last(75);
+    settle(&next);
+    assert_int_equal(start_count, 2);
+    end_back_off(1);
+    restart(); /* it has not been told */
+    settle(&next);
+    assert_int_equal(start_count, 3);
+    end_last(0);
+    settle(&next);
+    assert_int_equal(start_count, 4);
+}
+
 static void a_person_may_let_an_unavailable_target_be_tried(void **state) {
     struct wall next;
     (void)state;
@@ -432,6 +451,9 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(a_person_may_end_the_back_offs_of_tasks,
                                         setup_array, teardown),
+        cmocka_unit_test_setup_teardown(
+            back_offs_that_a_person_ended_do_not_come_back_with_a_restart,
+            setup_array, teardown),
         cmocka_unit_test_setup_teardown(
             a_person_may_let_an_unavailable_target_be_tried, setup_set,
             teardown),
