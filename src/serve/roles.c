@@ -540,6 +540,10 @@ bool roles_may_leave(struct roles *roles) {
            (roles->host.worker == NULL || worker_may_leave(roles->host.worker));
 }
 
+uint64_t roles_unstarted(const struct roles *roles) {
+    return roles->host.worker ? worker_unstarted(roles->host.worker) : 0;
+}
+
 bool roles_hand_over(struct roles *roles, struct arena *arena,
                      struct roles_handover *ret_handover, struct err *err) {
     struct roles_handover *to = ret_handover;

@@ -46,8 +46,8 @@ struct roles_options {
     bool terminal;             /* commands stay in this process group */
     bool (*paused)(void *ctx); /* true: decide nothing yet; NULL: never */
     bool (*hosts)(void *ctx, struct span id); /* as in struct role_host */
-    bool once;                 /* reads prequeue/ once; no polling */
-    bool reports;              /* logs how well tasks can be tracked */
+    bool once;    /* reads prequeue/ once; no polling */
+    bool reports; /* logs how well tasks can be tracked */
     /* What the program before handed over; NULL: nothing. Its descriptors are
      * copied, except that of the guard. */
     const struct roles_handover *adopted;
@@ -104,6 +104,8 @@ void roles_prepare(struct roles *roles);
 void roles_proceed(struct roles *roles);
 /* True if all that is left can be handed over. */
 bool roles_may_leave(struct roles *roles);
+/* See worker_unstarted. */
+uint64_t roles_unstarted(const struct roles *roles);
 /* Only roles_close may follow, and ends nothing. The spans are valid until
  * then. */
 bool roles_hand_over(struct roles *roles, struct arena *arena,

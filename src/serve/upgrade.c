@@ -81,6 +81,18 @@ uint64_t upgrade_number(const struct upgrade *upgrade) {
     return upgrade->number;
 }
 
+/* All sets have ended, and commands start no more. */
+static const char *waits_for_commands(const struct upgrade *upgrade,
+                                      struct arena *arena) {
+    uint64_t num = roles_unstarted(upgrade->options.roles);
+    struct job job;
+    if (num == 0 ||
+        !store_job(upgrade->options.base->store, num, arena, &job, NULL))
+        return "what has just been started or submitted";
+    return arena_printf(arena, "the start of command '%.*s'", (int)job.id.len,
+                        job.id.p);
+}
+
 const char *upgrade_waits_for(const struct upgrade *upgrade,
                               struct arena *arena) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
@@ -94,7 +106,7 @@ const char *upgrade_waits_for(const struct upgrade *upgrade,
     if (!store_jobs(upgrade->options.base->store, &list, arena, &jobs, &count,
                     NULL) ||
         count == 0)
-        return "what has just been started or submitted";
+        return waits_for_commands(upgrade, arena);
     text_adds(&words, "change sets that are landed, checked or rolled back: ");
     for (size_t i = 0; i < count && i < WAITS_MOST; i++)
         text_addf(&words, "%s%.*s", i > 0 ? ", " : "", (int)jobs[i].id.len,
@@ -148,6 +160,17 @@ static void quiesce(struct upgrade *upgrade) {
     upgrade->options.quiesce(upgrade->options.ctx);
 }
 
+static void fail_late(struct upgrade *upgrade) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char *why = arena_printf(
+        &arena,
+        "after %" PRId64 " s (queue.drain) it still waited for %s; try "
+        "again later",
+        upgrade->options.base->config.queue.drain_s,
+        upgrade_waits_for(upgrade, &arena));
+    fail(upgrade, span_of(why));
+}
+
 static void on_timer(uv_timer_t *timer) {
     struct upgrade *upgrade = timer->data;
     bool late = clock_mono().ns >= upgrade->until.ns;
@@ -159,8 +182,7 @@ static void on_timer(uv_timer_t *timer) {
     } else if (upgrade->step == PREPARING && may_leave) {
         quiesce(upgrade);
     } else if (upgrade->step != QUIESCING && late) {
-        fail(upgrade, SPAN("change sets are still being landed, checked or "
-                           "rolled back; try again when they have ended"));
+        fail_late(upgrade);
     } else if (upgrade->step == QUIESCING && may_leave &&
                (late || !upgrade->options.is_busy(upgrade->options.ctx))) {
         uv_timer_stop(timer);

@@ -546,6 +546,15 @@ bool worker_may_leave(struct worker *worker) {
            guard_unfinished(worker->guard) == running;
 }
 
+uint64_t worker_unstarted(const struct worker *worker) {
+    LIST_EACH (&((struct worker *)(uintptr_t)worker)->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        if (one->pid == 0 && one->has_output)
+            return one->num;
+    }
+    return 0;
+}
+
 void worker_hand_over(struct worker *worker, struct arena *arena,
                       struct worker_handover *ret_handover) {
     size_t count = map_count(&worker->by_handle);

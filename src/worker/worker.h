@@ -108,6 +108,9 @@ enum worker_place worker_find(const struct worker *worker, pid_t pid,
 /* True if nothing but running attempts is left, and the worker can be handed
  * over. Landing processes that have nothing to do are ended for it. */
 bool worker_may_leave(struct worker *worker);
+/* The number of a job that the supervisor was asked to start, and that has not
+ * started; 0: there is none. */
+uint64_t worker_unstarted(const struct worker *worker);
 /* Gives up the guard and the attempts without ending them; only worker_close
  * may follow. The spans are valid until then. */
 void worker_hand_over(struct worker *worker, struct arena *arena,

@@ -276,7 +276,7 @@ gives_up() {
     make_base 'drain = 0'
     checked_set
     ends 100 within pointsman upgrade
-    says 'change sets are still being landed' err
+    says "after 0 s (queue.drain) it still waited for $sets: set" err
     echo go >check.gate
     ends 0 within pointsman wait set
     ends 0 within pointsman run -- true
