@@ -66,11 +66,14 @@ void output_loss_find(struct output *output,
         take_missing(output, attempt, ret_loss);
 }
 
-void output_loss_format(const struct output_loss *loss, struct text *out) {
-    if (loss->bytes > 0)
-        text_addf(out, "%" PRIu64 " byte%s of its output %s lost: %s",
-                  loss->bytes, loss->bytes == 1 ? "" : "s",
-                  loss->bytes == 1 ? "is" : "are", loss->why);
+void output_loss_sentence(uint64_t bytes, const char *why, struct text *out) {
+    if (bytes > 0)
+        text_addf(out, "%" PRIu64 " byte%s of its output %s lost: %s", bytes,
+                  bytes == 1 ? "" : "s", bytes == 1 ? "is" : "are", why);
     else
-        text_addf(out, "some of its output may be lost: %s", loss->why);
+        text_addf(out, "some of its output may be lost: %s", why);
+}
+
+void output_loss_format(const struct output_loss *loss, struct text *out) {
+    output_loss_sentence(loss->bytes, loss->why, out);
 }

@@ -26,8 +26,10 @@ void output_loss_find(struct output *output,
                       const struct store_attempt *attempt,
                       struct output_loss *ret_loss);
 
-/* "512 bytes of its output are lost: No space left on device", or "some of its
- * output may be lost: ...". Only if `any`. */
+/* Appends "512 bytes of its output are lost: No space left on device", or, with
+ * 0 bytes, "some of its output may be lost: ...". */
+void output_loss_sentence(uint64_t bytes, const char *why, struct text *out);
+/* The same for a loss with `any`. */
 void output_loss_format(const struct output_loss *loss, struct text *out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli/console.h"
 #include "base/base.h"
+#include "base/output_loss.h"
 #include "wire/uri.h"
 
 bool call_client(const struct call *call, struct client **ret_client,
@@ -120,17 +121,14 @@ int64_t call_line_number(struct span line, const char *key) {
 }
 
 const char *call_line_loss(struct span line, struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
     const char *why = call_line_printable(line, "lost_reason", arena);
     int64_t bytes = call_line_number(line, "lost_bytes");
 
     if (why[0] == '\0')
         return "";
-    return bytes == 0
-               ? arena_printf(arena, "some of its output may be lost: %s", why)
-               : arena_printf(arena,
-                              "%" PRId64 " byte%s of its output %s lost: %s",
-                              bytes, bytes == 1 ? "" : "s",
-                              bytes == 1 ? "is" : "are", why);
+    output_loss_sentence(bytes > 0 ? (uint64_t)bytes : 0, why, &text);
+    return arena_string(arena, text_span(&text));
 }
 
 bool call_line_flag(struct span line, const char *key) {

@@ -87,7 +87,7 @@ static struct retry_verdict done(const struct question *q) {
 static struct retry_verdict ran_once(void) {
     struct retry_verdict v = failed(REASON_AT_MOST_ONCE);
 
-    say(&v, "it had been started and must not be started again");
+    say(&v, "%s", RETRY_ONCE_DETAIL);
     return v;
 }
 

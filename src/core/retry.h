@@ -84,6 +84,8 @@ enum retry_action {
 };
 
 enum { RETRY_DETAIL_BYTES = 200 };
+/* The detail of REASON_AT_MOST_ONCE. */
+#define RETRY_ONCE_DETAIL "it had been started and must not be started again"
 
 struct retry_verdict {
     enum retry_action action;

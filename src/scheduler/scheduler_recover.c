@@ -1,6 +1,7 @@
 #include "scheduler/scheduler_recover.h"
 
 #include "core/reason.h"
+#include "core/retry.h"
 
 void scheduler_recover_attempt(struct store_attempt *row, struct wall now,
                                struct store_batch *batch) {
@@ -55,7 +56,7 @@ bool scheduler_recover_job(struct store *store, const struct job *job,
     } else if (once && job->tasks <= 1) {
         move.to = STATE_FAILED;
         move.reason = SPAN(REASON_AT_MOST_ONCE);
-        move.detail = SPAN("it had been started and must not be started again");
+        move.detail = SPAN(RETRY_ONCE_DETAIL);
     }
     store_move(batch, &move);
     return true;
