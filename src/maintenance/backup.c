@@ -310,11 +310,13 @@ static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
 }
 
 /* Opens FILE.part and locks it: a file left by a dead process is overwritten,
- * one that another process holds is not touched. */
+ * one that another process holds is not touched. *ret_replaced is set only with
+ * the lock: until then it may be the file of a backup that is being written. */
 static bool part_open(int dir, const char *part, int *ret_fd,
                       bool *ret_replaced, struct err *err) {
     struct stat st;
-    if (!dir_stat(dir, part, &st, ret_replaced, err))
+    bool is_there;
+    if (!dir_stat(dir, part, &st, &is_there, err))
         return false;
     if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
         return err_wrap(err, "cannot create the backup");
@@ -323,6 +325,7 @@ static bool part_open(int dir, const char *part, int *ret_fd,
             err, ERR_BUSY,
             "another backup is writing '%s': wait for it, or name another file",
             part);
+    *ret_replaced = is_there;
     if (fchmod(*ret_fd, 0600) < 0 || ftruncate(*ret_fd, 0) < 0)
         return err_errno(err, errno, "cannot empty '%s'", part);
     return true;
