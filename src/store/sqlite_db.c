@@ -31,8 +31,8 @@ bool sqlite_db_is_busy(const struct sqlite_db *db) {
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
-/* errno of the last read that failed in this thread. SQLite reports EIO as
- * SQLITE_CORRUPT, and forgets the errno. */
+/* errno of a read that failed in this thread since the statement began. SQLite
+ * reports EIO as SQLITE_CORRUPT, and forgets the errno. */
 static _Thread_local int failed_read;
 
 static ssize_t watched_pread(int fd, void *block, size_t bytes, off_t at) {
@@ -180,6 +180,7 @@ static int wait_for_lock(void *ctx, int tries) {
 }
 
 bool sqlite_db_run(struct sqlite_db *db, const char *sql, struct err *err) {
+    failed_read = 0;
     if (sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
     return sqlite_db_fail(db, "use", err);
@@ -188,6 +189,7 @@ bool sqlite_db_run(struct sqlite_db *db, const char *sql, struct err *err) {
 bool sqlite_db_number(struct sqlite_db *db, const char *sql,
                       int64_t *ret_number, struct err *err) {
     CLEANUP(sqlite_stmt_end) sqlite3_stmt *stmt = NULL;
+    failed_read = 0;
     bool well =
         sqlite3_prepare_v2(db->sqlite, sql, -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW;
@@ -254,6 +256,7 @@ void sqlite_db_close(struct sqlite_db *db) {
 
 bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
                        sqlite3_stmt **ret_stmt, struct err *err) {
+    failed_read = 0;
     return sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
                               ret_stmt, NULL) == SQLITE_OK ||
            sqlite_db_fail(db, "read", err);
@@ -299,6 +302,7 @@ void sqlite_stmt_end(sqlite3_stmt **stmt) {
 
 bool sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *stmt, bool *ret_row,
                     struct err *err) {
+    failed_read = 0;
     int rc = sqlite3_step(stmt);
     *ret_row = rc == SQLITE_ROW;
     return rc == SQLITE_ROW || rc == SQLITE_DONE ||
@@ -306,6 +310,7 @@ bool sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *stmt, bool *ret_row,
 }
 
 bool sqlite_db_do(struct sqlite_db *db, sqlite3_stmt *stmt, struct err *err) {
+    failed_read = 0;
     int rc = sqlite3_step(stmt);
     assert(rc != SQLITE_ROW);
     return rc == SQLITE_DONE || sqlite_db_fail(db, "write to", err);

@@ -17,6 +17,7 @@
 static bool report(struct sqlite_db *db, const char *sql, const char *fine,
                    const char *what, struct err *err) {
     sqlite3_stmt *stmt = NULL;
+    (void)sqlite_db_take_failed_read(); /* of an earlier statement */
     if (sqlite3_prepare_v2(db->sqlite, sql, -1, &stmt, NULL) != SQLITE_OK)
         return sqlite_db_fail(db, "read", err);
     int rc = sqlite3_step(stmt);

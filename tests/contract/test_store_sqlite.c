@@ -237,6 +237,30 @@ static void a_truncated_file_is_refused(void **state) {
     assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
 }
 
+/* A read of SQLite in this thread that failed, whatever became of it. */
+static void fail_a_read(void) {
+    typedef ssize_t pread_call(int fd, void *block, size_t bytes, off_t at);
+    char block[1];
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    pread_call *call = (pread_call *)vfs->xGetSystemCall(vfs, "pread64");
+    if (call == NULL)
+        call = (pread_call *)vfs->xGetSystemCall(vfs, "pread");
+    assert_int_equal(call(-1, block, sizeof(block), 0), -1);
+}
+
+static void a_read_that_failed_earlier_does_not_explain_damage(void **state) {
+    (void)state;
+    CLEANUP(text_free_string) char *path = rig_new_path();
+    struct store *store = rig_open(path, false);
+    admit_into(store, "a");
+    store_close(store);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size / 2), 0);
+    fail_a_read();
+    assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
+}
+
 static void a_newer_registry_is_refused(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -806,6 +830,7 @@ int main(void) {
         cmocka_unit_test(a_missing_file_is_created_only_on_request),
         cmocka_unit_test(a_file_that_is_not_a_registry_is_rejected),
         cmocka_unit_test(a_truncated_file_is_refused),
+        cmocka_unit_test(a_read_that_failed_earlier_does_not_explain_damage),
         cmocka_unit_test(a_newer_registry_is_refused),
         cmocka_unit_test(an_old_registry_is_upgraded),
         cmocka_unit_test(facts_are_part_of_the_hash_chain),
