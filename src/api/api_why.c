@@ -216,6 +216,10 @@ void api_why(struct api_call *call) {
                         &why.reasons, &why.count, &err);
     else if (waits)
         ok = from_registry(call, &job, &why, &err);
+    why.cap = why.count;
+    if (ok && job.state == STATE_EXECUTING && job.tasks > 1)
+        ok = why_tasks(&why, call->api->options.store, &job, api_now(call),
+                       &err);
     if (!ok) {
         api_fail(call, &err);
         return;

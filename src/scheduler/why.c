@@ -209,10 +209,10 @@ static bool after_prefix(struct span word, const char *prefix,
     return true;
 }
 
-/* How its last attempt ended: from the reason of its last step, or what the
- * attempt said. */
-static void add_cause(struct text *out, const struct job *job) {
-    struct span reason = job->reason, detail = job->detail, number;
+/* How an attempt ended: from its reason, and what it said. */
+static void add_cause(struct text *out, struct span reason,
+                      struct span detail) {
+    struct span number;
     if (reason.len == 0)
         return;
     text_adds(out, "; its last attempt ");
@@ -239,11 +239,55 @@ void why_time(struct why *why, const struct job *job, struct wall until) {
         return;
     }
     CLEANUP(text_clear) struct text cause = TEXT_INIT;
-    add_cause(&cause, job);
+    add_cause(&cause, job->reason, job->detail);
     why_add(why, "time", (struct span){0},
             arena_printf(why->arena, "tried again at %s%s",
                          wall_format(until, text), text_string(&cause)));
     open_ended(why);
+}
+
+/* False if one of the tasks may start or runs. */
+static bool all_back_off(const struct store_task *tasks, size_t count,
+                         struct wall now, size_t *ret_first, size_t *ret_open) {
+    *ret_open = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct store_task *task = &tasks[i];
+        if (task->status == TASK_DONE || task->status == TASK_FAILED)
+            continue;
+        if (task->status == TASK_RUNNING || task->not_before.ns <= now.ns)
+            return false;
+        if (*ret_open == 0 ||
+            task->not_before.ns < tasks[*ret_first].not_before.ns)
+            *ret_first = i;
+        (*ret_open)++;
+    }
+    return *ret_open > 0;
+}
+
+bool why_tasks(struct why *why, struct store *store, const struct job *job,
+               struct wall now, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct store_task *tasks;
+    struct store_attempt *last;
+    size_t count, first = 0, open;
+    char at[WALL_TEXT_BYTES];
+    if (!store_tasks(store, job->num, why->arena, &tasks, &count, err))
+        return false;
+    if (!all_back_off(tasks, count, now, &first, &open))
+        return true;
+    struct span node = tasks[first].node;
+    if (!store_attempts_latest(store, job->num, node, 1, why->arena, &last,
+                               &count, err))
+        return false;
+    text_addf(&text, "no task runs: %zu wait%s to be tried again, %.*s %sat %s",
+              open, open == 1 ? "s" : "", (int)node.len, node.p,
+              open == 1 ? "" : "first, ",
+              wall_format(tasks[first].not_before, at));
+    if (count > 0)
+        add_cause(&text, last->reason, last->detail);
+    why_add_text(why, "time", text_span(&text));
+    open_ended(why);
+    return true;
 }
 
 void why_turn(struct why *why, struct span next) {

@@ -30,6 +30,10 @@ void why_lane(struct why *why, struct span target, const struct job *behind);
 void why_group(struct why *why, struct span sentence);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
 void why_time(struct why *why, const struct job *job, struct wall until);
+/* Of an array that executes: says when and why its next task is tried again, if
+ * all tasks that have not ended back off. */
+bool why_tasks(struct why *why, struct store *store, const struct job *job,
+               struct wall now, struct err *err);
 void why_turn(struct why *why, struct span next);
 /* A rollback waits for the open one. */
 void why_rollback(struct why *why, struct span under_way);

@@ -373,6 +373,68 @@ static void why_of_a_back_off_names_its_cause(void **state) {
     }
 }
 
+/* The first attempt of a task of job 1 ends; wait_s 0: nothing is left. */
+static void task_ends(struct store_batch *batch, const char *node,
+                      const char *reason, enum task_status status, int wait_s) {
+    struct store_attempt attempt = {.num = 1,
+                                    .node = span_of(node),
+                                    .attempt = 1,
+                                    .status = TASK_RUNNING,
+                                    .assigned = asking.now,
+                                    .exit_code = -1};
+    store_assign(batch, &attempt);
+    attempt.status = status;
+    attempt.ended = asking.now;
+    attempt.reason = span_of(reason);
+    store_end(batch, &attempt);
+    if (wait_s > 0)
+        store_task_set(batch, 1, span_of(node), status,
+                       wall_add_ms(asking.now, wait_s * 1000));
+}
+
+static void why_of_an_array_says_that_all_its_tasks_back_off(void **state) {
+    static const struct span nodes[] = {SPAN("red"), SPAN("blue"),
+                                        SPAN("green")};
+    struct job job = {.id = SPAN("a1"),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .key = SPAN("k"),
+                      .rank = SPAN("k"),
+                      .spec = SPAN("{\"command\":[\"x\"]}"),
+                      .flags = JOB_ARRAY,
+                      .state = STATE_PENDING};
+    char expected[120], at[WALL_TEXT_BYTES];
+    (void)state;
+    struct store_batch *batch = store_batch_new(asking.store);
+    store_batch_actor(batch, asking.now, SPAN("uid:1"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, COUNT(nodes));
+    store_move(batch, &(struct store_move){.num = 1,
+                                           .from = STATE_PENDING,
+                                           .to = STATE_EXECUTING,
+                                           .reason = SPAN("start"),
+                                           .begin_attempt = true});
+    task_ends(batch, "red", "exit-4", TASK_BACKOFF, 60);
+    task_ends(batch, "green", "ok", TASK_DONE, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    struct answer answer = get("/api/v1/jobs/a1/why");
+    assert_false(answer_has(&answer, "tried again"));
+    answer_clear(&answer);
+    batch = store_batch_new(asking.store);
+    store_batch_actor(batch, asking.now, SPAN("uid:1"));
+    task_ends(batch, "blue", "exit-3", TASK_BACKOFF, 30);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    answer = get("/api/v1/jobs/a1/why");
+    snprintf(expected, sizeof(expected),
+             "no task runs: 2 wait to be tried again, blue first, at %s; its "
+             "last attempt exited with 3",
+             wall_format(wall_add_ms(asking.now, 30 * 1000), at));
+    assert_true(answer_has(&answer, expected));
+    assert_true(answer_has(&answer, "executing since"));
+    answer_clear(&answer);
+}
+
 static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -608,6 +670,7 @@ int main(void) {
         TEST(a_failed_job_can_be_retried),
         TEST(retry_and_release_end_a_back_off),
         TEST(why_of_a_back_off_names_its_cause),
+        TEST(why_of_an_array_says_that_all_its_tasks_back_off),
         TEST(a_retried_job_that_must_wait_is_queued_again),
         TEST(a_change_set_cannot_be_retried),
         TEST(release_removes_a_hold),
