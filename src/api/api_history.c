@@ -234,11 +234,41 @@ static bool sort_attempts(struct api_call *call, uint64_t num,
     return true;
 }
 
+struct attempts {
+    struct job job;
+    struct store_attempt *rows;
+    size_t count, next;
+};
+
+/* Whether an output is whole is seen in its file: one at a time, so that those
+ * of a large array do not keep the server from everything else. */
+static bool attempts_step(struct api_call *call, struct err *err) {
+    struct attempts *attempts = call->state;
+    struct output_loss loss;
+    struct json json;
+    (void)err;
+    if (attempts->next == attempts->count) {
+        api_end(call);
+        return true;
+    }
+    const struct store_attempt *attempt = &attempts->rows[attempts->next++];
+    output_loss_find(call->api->options.output, attempt, &loss);
+    json_open(&json, &call->out);
+    job_attempt_json(&json, &attempts->job, attempt, &loss);
+    line_end(call);
+    return true;
+}
+
+static void attempts_work(struct api_call *call) {
+    api_steps(call, attempts_step);
+}
+
 /* ?node= (a task of an array) &attempt= */
 void api_attempts(struct api_call *call) {
     static const char *const keys[] = {"node", "attempt", NULL};
     struct span node = api_query(call, "node");
     uint64_t number = 0;
+    struct attempts *found = arena_alloc(&call->arena, sizeof(*found));
     struct job job;
     struct store_attempt *attempts;
     size_t count, wanted = 0;
@@ -264,16 +294,10 @@ void api_attempts(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
+    *found = (struct attempts){.job = job, .rows = attempts, .count = wanted};
+    call->state = found;
+    call->work = attempts_work;
     api_reply(call, 200, api_lines);
-    for (size_t i = 0; i < wanted; i++) {
-        struct output_loss loss;
-        struct json json;
-        output_loss_find(call->api->options.output, &attempts[i], &loss);
-        json_open(&json, &call->out);
-        job_attempt_json(&json, &job, &attempts[i], &loss);
-        line_end(call);
-    }
-    api_end(call);
 }
 
 /* A one-task job has no row for its task: the job is the task. */

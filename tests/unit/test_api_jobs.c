@@ -435,6 +435,38 @@ static void why_of_an_array_says_that_all_its_tasks_back_off(void **state) {
     answer_clear(&answer);
 }
 
+static void all_attempts_of_a_large_array_are_listed(void **state) {
+    enum { TASKS = 50 };
+    char names[TASKS][8], line[40];
+    struct span nodes[TASKS];
+    struct job job = {.id = SPAN("a1"),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .key = SPAN("k"),
+                      .rank = SPAN("k"),
+                      .spec = SPAN("{\"command\":[\"x\"]}"),
+                      .flags = JOB_ARRAY,
+                      .state = STATE_PENDING};
+    (void)state;
+    for (size_t i = 0; i < TASKS; i++) {
+        snprintf(names[i], sizeof(names[i]), "n%zu", i);
+        nodes[i] = span_of(names[i]);
+    }
+    struct store_batch *batch = store_batch_new(asking.store);
+    store_batch_actor(batch, asking.now, SPAN("uid:1"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, TASKS);
+    for (size_t i = 0; i < TASKS; i++)
+        task_ends(batch, names[i], "ok", TASK_DONE, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    struct answer answer = get("/api/v1/jobs/a1/attempts");
+    for (size_t i = 0; i < TASKS; i++) {
+        snprintf(line, sizeof(line), "\"node\":\"n%zu\"", i);
+        assert_true(answer_has(&answer, line));
+    }
+    answer_clear(&answer);
+}
+
 static void a_retried_job_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -671,6 +703,7 @@ int main(void) {
         TEST(retry_and_release_end_a_back_off),
         TEST(why_of_a_back_off_names_its_cause),
         TEST(why_of_an_array_says_that_all_its_tasks_back_off),
+        TEST(all_attempts_of_a_large_array_are_listed),
         TEST(a_retried_job_that_must_wait_is_queued_again),
         TEST(a_change_set_cannot_be_retried),
         TEST(release_removes_a_hold),
