@@ -230,7 +230,7 @@ static void lost_json(struct api_call *call, struct json *json,
         output_loss_find(count - i <= LOSS_FILES ? call->api->options.output
                                                  : NULL,
                          &attempts[i], &one);
-        if (!one.any)
+        if (!one.any || (one.origins && all.any && !all.origins))
             continue;
         one.bytes += all.bytes;
         all = one;

@@ -241,6 +241,8 @@ static void attempt_events(struct json *json,
 
 void job_loss_json(struct json *json, const struct output_loss *loss) {
     key_i64(json, "lost_bytes", (int64_t)loss->bytes);
+    json_key(json, "lost_origins");
+    json_bool(json, loss->origins);
     json_key(json, "lost_reason");
     if (loss->any)
         json_string(json, loss->why);

@@ -23,7 +23,7 @@ void job_submission_json(struct json *json, struct span spec, bool with_values,
 void job_attempt_json(struct json *json, const struct job *job,
                       const struct store_attempt *attempt,
                       const struct output_loss *loss);
-/* The members `lost_bytes` and `lost_reason`. */
+/* The members `lost_bytes`, `lost_origins` and `lost_reason`. */
 void job_loss_json(struct json *json, const struct output_loss *loss);
 void job_event_json(struct json *json, const struct store_event *event);
 

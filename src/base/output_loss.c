@@ -14,7 +14,8 @@ static void take_recorded(const struct store_attempt *attempt,
                           struct output_loss *loss) {
     struct attempt_trace trace;
     attempt_trace_parse(attempt->trace, &trace);
-    loss->any = trace.loss.any;
+    loss->any = trace.loss.any || trace.loss.origins;
+    loss->origins = trace.loss.origins && !trace.loss.any;
     loss->bytes = (uint64_t)trace.loss.bytes;
     loss->unmarked = (uint64_t)trace.loss.unmarked;
     const char *words = trace.loss.sys > 0 && trace.loss.sys < 4096
@@ -46,7 +47,8 @@ static void take_missing(struct output *output,
         kept = 0;
     }
     /* A disk that refused bytes is the better reason. */
-    if (!loss->any) {
+    if (!loss->any || loss->origins) {
+        loss->origins = false;
         say_why(loss, err.text);
         loss->missing = kept;
     }
@@ -66,14 +68,14 @@ void output_loss_find(struct output *output,
         take_missing(output, attempt, ret_loss);
 }
 
-void output_loss_sentence(uint64_t bytes, const char *why, struct text *out) {
+void output_loss_format(const struct output_loss *loss, struct text *out) {
+    uint64_t bytes = loss->bytes;
     if (bytes > 0)
         text_addf(out, "%" PRIu64 " byte%s of its output %s lost: %s", bytes,
-                  bytes == 1 ? "" : "s", bytes == 1 ? "is" : "are", why);
+                  bytes == 1 ? "" : "s", bytes == 1 ? "is" : "are", loss->why);
     else
-        text_addf(out, "some of its output may be lost: %s", why);
-}
-
-void output_loss_format(const struct output_loss *loss, struct text *out) {
-    output_loss_sentence(loss->bytes, loss->why, out);
+        text_addf(out, "%s lost: %s",
+                  loss->origins ? "the streams and times of its output are"
+                                : "some of its output may be",
+                  loss->why);
 }

@@ -14,6 +14,7 @@
 
 struct output_loss {
     bool any;                 /* some was lost, or may be */
+    bool origins;             /* only the streams and times of its bytes */
     uint64_t bytes;           /* 0: how many is not known */
     uint64_t unmarked;        /* of these, no mark in the output says so */
     uint64_t missing;         /* of these, recorded nowhere as lost */
@@ -26,10 +27,9 @@ void output_loss_find(struct output *output,
                       const struct store_attempt *attempt,
                       struct output_loss *ret_loss);
 
-/* Appends "512 bytes of its output are lost: No space left on device", or, with
- * 0 bytes, "some of its output may be lost: ...". */
-void output_loss_sentence(uint64_t bytes, const char *why, struct text *out);
-/* The same for a loss with `any`. */
+/* Appends "512 bytes of its output are lost: No space left on device", "the
+ * streams and times of its output are lost: ..." or "some of its output may be
+ * lost: ...". Only if `any`. */
 void output_loss_format(const struct output_loss *loss, struct text *out);
 
 #endif

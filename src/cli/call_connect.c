@@ -1,6 +1,5 @@
 #include "cli/call_connect.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -127,7 +126,11 @@ const char *call_line_loss(struct span line, struct arena *arena) {
 
     if (why[0] == '\0')
         return "";
-    output_loss_sentence(bytes > 0 ? (uint64_t)bytes : 0, why, &text);
+    struct output_loss loss = {.any = true,
+                               .bytes = bytes > 0 ? (uint64_t)bytes : 0,
+                               .origins = call_line_flag(line, "lost_origins")};
+    snprintf(loss.why, sizeof(loss.why), "%s", why);
+    output_loss_format(&loss, &text);
     return arena_string(arena, text_span(&text));
 }
 

@@ -43,8 +43,8 @@ const char *call_line_printable(struct span line, const char *key,
 /* Makes any text printable in this way. */
 const char *call_printable(const char *text, struct arena *arena);
 int64_t call_line_number(struct span line, const char *key);
-/* What the members `lost_bytes` and `lost_reason` say of an output, as a
- * sentence; empty: nothing is lost. */
+/* What the members `lost_bytes`, `lost_origins` and `lost_reason` say of an
+ * output, as a sentence; empty: nothing is lost. */
 const char *call_line_loss(struct span line, struct arena *arena);
 bool call_line_flag(struct span line, const char *key);
 

@@ -199,6 +199,7 @@ struct guard_end {
     bool output_lost;        /* some could not be written to disk */
     uint64_t lost_bytes;     /* of the task's output; may be 0 even then */
     uint64_t unmarked_bytes; /* of these, no mark in the output says so */
+    bool stamps_lost;        /* the stamps could not be written to disk */
     int lost_sys;            /* errno of the last loss */
 };
 

@@ -53,6 +53,11 @@ static void stop_stamping(struct guard_capture *capture) {
     capture->stamped = false;
 }
 
+static void lose_stamps(struct guard_capture *capture, int sys) {
+    stop_stamping(capture);
+    capture->stamps_sys = sys;
+}
+
 void guard_capture_clear(struct guard_capture *capture) {
     text_clear(&capture->memory);
     stop_stamping(capture);
@@ -293,13 +298,14 @@ static void open_stamps(struct guard_capture *capture) {
     if (!capture->stamped)
         return;
     int n = snprintf(path, sizeof path, "%s.stamps", capture->path);
+    errno = ENAMETOOLONG;
     if (n > 0 && (size_t)n < sizeof path)
         capture->stamps_fd = openat(capture->dir_fd, path,
                                     O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
                                         O_NOFOLLOW | O_CLOEXEC,
                                     0600);
     if (capture->stamps_fd < 0)
-        stop_stamping(capture);
+        lose_stamps(capture, errno);
     else
         owner_inherit(capture->stamps_fd, capture->dir_fd);
 }
@@ -320,7 +326,8 @@ void guard_capture_spill(struct guard_capture *capture) {
         capture->lost = true;
         capture->sys = errno;
         capture->path = NULL;
-        stop_stamping(capture);
+        if (capture->stamped)
+            lose_stamps(capture, capture->sys);
         stamps_clear(&stamps);
         return;
     }
@@ -361,7 +368,7 @@ void guard_capture_flush(struct guard_capture *capture) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            stop_stamping(capture);
+            lose_stamps(capture, n < 0 ? errno : ENOSPC);
             return;
         }
         at += (size_t)n;

@@ -44,6 +44,7 @@ struct guard_capture {
     bool filed;       /* the file was made */
     bool lost;        /* some bytes were lost */
     int sys;          /* errno of the loss */
+    int stamps_sys;   /* not 0: stamps were lost, with this errno */
 
     bool stamped;
     enum stamp_stream stream; /* of the bytes being added */

@@ -43,7 +43,8 @@ enum end_flag {
     END_SURVIVORS = 1 << 3,
     END_HAS_STATUS = 1 << 4,
     END_IN_FILE = 1 << 5,
-    END_LOST = 1 << 6
+    END_LOST = 1 << 6,
+    END_STAMPS_LOST = 1 << 7
 };
 
 struct end_part {
@@ -405,6 +406,8 @@ static uint32_t end_flags(const struct guard_end *end) {
         flags |= END_IN_FILE;
     if (end->output_lost)
         flags |= END_LOST;
+    if (end->stamps_lost)
+        flags |= END_STAMPS_LOST;
     return flags;
 }
 
@@ -494,6 +497,7 @@ bool guard_end_decode(struct span body, struct guard_end *ret_end) {
         .output_bytes = part.output_bytes,
         .output_total = part.output_total,
         .output_lost = (part.flags & END_LOST) != 0,
+        .stamps_lost = (part.flags & END_STAMPS_LOST) != 0,
         .lost_bytes = part.lost_bytes,
         .unmarked_bytes = part.unmarked_bytes,
         .lost_sys = part.lost_sys,

@@ -478,7 +478,9 @@ void guard_task_finish(struct guard_task *task) {
     end->output_lost = task->capture.lost;
     end->lost_bytes = task->capture.refused;
     end->unmarked_bytes = task->capture.gone;
-    end->lost_sys = task->capture.sys;
+    end->stamps_lost = task->capture.stamps_sys != 0;
+    end->lost_sys =
+        task->capture.lost ? task->capture.sys : task->capture.stamps_sys;
     end->has_status = task->status.has_line;
     end->status = task->status.line;
 }

@@ -36,7 +36,7 @@ static struct span row_trace(struct scheduler *scheduler,
     bool cut = attempt->recovery || end->result == RUN_RECOVERED;
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct attempt_trace trace;
-    if (!end->loss.any && !cut)
+    if (!end->loss.any && !end->loss.origins && !cut)
         return end->trace;
     attempt_trace_parse(end->trace, &trace);
     trace.loss = end->loss;

@@ -28,6 +28,7 @@ void attempt_trace_format(const struct attempt_trace *trace, struct text *out) {
     put_flag(out, "lossy", trace->loss.any);
     put(out, "lost", trace->loss.bytes, 0);
     put(out, "unmarked", trace->loss.unmarked, 0);
+    put_flag(out, "unstamped", trace->loss.origins);
     put(out, "errno", trace->loss.sys, 0);
 }
 
@@ -35,11 +36,10 @@ static bool take_flag(struct span word, struct attempt_trace *trace) {
     const struct {
         const char *word;
         bool *flag;
-    } flags[] = {{"leftovers", &trace->leftovers},
-                 {"survivors", &trace->survivors},
-                 {"status", &trace->status},
-                 {"cut", &trace->cut},
-                 {"lossy", &trace->loss.any}};
+    } flags[] = {
+        {"leftovers", &trace->leftovers}, {"survivors", &trace->survivors},
+        {"status", &trace->status},       {"cut", &trace->cut},
+        {"lossy", &trace->loss.any},      {"unstamped", &trace->loss.origins}};
     for (size_t i = 0; i < COUNT(flags); i++)
         if (span_is(word, flags[i].word))
             return *flags[i].flag = true;

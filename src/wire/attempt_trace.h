@@ -3,7 +3,7 @@
  * number; words without information are omitted:
  *
  *     exited 1200 closed 1201 gone 1203 leftovers read 4096 written 0 procs 3
- *     cut lossy lost 512 unmarked 512 errno 28
+ *     cut lossy lost 512 unmarked 512 unstamped errno 28
  *
  * (in one line). Times are in ms since the attempt began. Unknown words are
  * skipped. */
@@ -18,6 +18,7 @@
 /* Output that could not be kept. */
 struct attempt_loss {
     bool any;         /* some was lost, or may be */
+    bool origins;     /* the streams and times of its bytes were lost */
     int64_t bytes;    /* 0: how many is not known */
     int64_t unmarked; /* of these, no mark in the output says so */
     int64_t sys;      /* errno of the last loss; 0: not known */

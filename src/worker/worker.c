@@ -121,9 +121,11 @@ static void end_output(struct worker *worker, const struct guard_end *from,
                        char place[OUTPUT_PLACE_BYTES]) {
     struct err err;
     end->output_bytes = from->output_bytes;
-    end->loss =
-        (struct attempt_loss){from->output_lost, (int64_t)from->lost_bytes,
-                              (int64_t)from->unmarked_bytes, from->lost_sys};
+    end->loss = (struct attempt_loss){.any = from->output_lost,
+                                      .origins = from->stamps_lost,
+                                      .bytes = (int64_t)from->lost_bytes,
+                                      .unmarked = (int64_t)from->unmarked_bytes,
+                                      .sys = from->lost_sys};
     end->in_file = from->output_in_file;
     place[0] = '\0';
     if (from->output_in_file) {

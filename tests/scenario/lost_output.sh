@@ -101,6 +101,32 @@ disk_is_full() {
 }
 scenario 'bytes that the disk refused to the last are counted' disk_is_full
 
+# As if the disk had no inode for the file of the stamps.
+origins_are_refused() {
+    make_base
+    pointsman submit --id first -- sh -c 'yes 123456789 | head -n 3000'
+    work
+    [ -e base/attempts/files/0/1.0.1.stamps ]
+    : >base/attempts/files/0/2.0.1.stamps
+    pointsman submit --id job -- sh -c 'yes 123456789 | head -n 3000'
+    work
+    why='the streams and times of its output are lost: File exists'
+    ends 0 pointsman status job
+    says "lost        $why" out
+    ends 0 pointsman logs --attempts job
+    says "    $why" out
+    same 'bytes' "$(pointsman status --json job | jq .lost_bytes)" 0
+    same 'origins' "$(pointsman status --json job | jq .lost_origins)" true
+    same 'origins of another' \
+        "$(pointsman status --json first | jq .lost_origins)" false
+    ends 0 pointsman logs job
+    same 'lines' "$(wc -l <out)" 3000
+    says "attempt 1: $why" err
+    ends 0 pointsman fsck
+}
+scenario 'streams and times that the disk refused are called lost' \
+    origins_are_refused
+
 # The write of the shared file is the daemon's only write(): SQLite uses
 # pwrite64().
 segment_is_refused() {

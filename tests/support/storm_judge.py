@@ -219,9 +219,10 @@ class Judge:
         mark = None
         if any(event["event"] == "lost" for event in row["events"]):
             mark = "bytes lost with the supervisor"
-        elif row.get("lost_reason") or "lost" in row["detail"]:
+        elif row.get("lost_reason") and not row.get("lost_origins") or \
+                "lost" in row["detail"]:
             mark = "bytes marked as lost"
-        # The streams may be unknown if a disk was full or the supervisor died.
+        # The streams are unknown if a disk was full or the supervisor died.
         for streams in list(STREAMS), [None]:
             got = {stream: MARK.split(self.output(job.name, node, run.attempt,
                                                   stream))
@@ -230,6 +231,9 @@ class Judge:
             if foreign is None:
                 break
             self.counts["executions without streams"] += 1
+            if mark is None and not row.get("lost_origins"):
+                self.wrong(task, f"attempt {run.attempt} has no streams, and "
+                           f"nothing says so: {row}")
         where = f"attempt {run.attempt} ({row['status']} {row['reason']})"
         if foreign is not None:
             self.wrong(task, f"{where} has foreign output: {foreign!r}")

@@ -11,13 +11,17 @@ static void a_trace_is_parsed_as_it_was_formatted(void **state) {
                                   .status = true,
                                   .written_bytes = INT64_MAX,
                                   .procs = 3,
-                                  .loss = {true, 512, 12, 28}};
+                                  .loss = {.any = true,
+                                           .origins = true,
+                                           .bytes = 512,
+                                           .unmarked = 12,
+                                           .sys = 28}};
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     attempt_trace_format(&trace, &line);
     assert_string_equal(
         text_string(&line),
         "exited 0 closed 7 leftovers status written 9223372036854775807 "
-        "procs 3 lossy lost 512 unmarked 12 errno 28");
+        "procs 3 lossy lost 512 unmarked 12 unstamped errno 28");
     struct attempt_trace back;
     attempt_trace_parse(text_span(&line), &back);
     assert_int_equal(back.exited_ms, 0);
@@ -27,7 +31,7 @@ static void a_trace_is_parsed_as_it_was_formatted(void **state) {
     assert_int_equal(back.read_bytes, 0);
     assert_int_equal(back.written_bytes, INT64_MAX);
     assert_int_equal(back.procs, 3);
-    assert_true(back.loss.any);
+    assert_true(back.loss.any && back.loss.origins);
     assert_int_equal(back.loss.bytes, 512);
     assert_int_equal(back.loss.unmarked, 12);
     assert_int_equal(back.loss.sys, 28);

@@ -146,6 +146,7 @@ static void an_end_decodes_as_it_was_encoded(void **state) {
                             .output_bytes = 3,
                             .output_total = 7,
                             .output_lost = true,
+                            .stamps_lost = true,
                             .lost_bytes = 15,
                             .unmarked_bytes = 16,
                             .lost_sys = 17};
@@ -163,6 +164,7 @@ static void an_end_decodes_as_it_was_encoded(void **state) {
     assert_true(got.core_dumped && got.timed_out && got.leftovers);
     assert_true(!got.survivors && !got.output_in_file && got.output_lost);
     assert_true(got.lost_bytes == 15 && got.unmarked_bytes == 16);
+    assert_true(got.stamps_lost);
     assert_int_equal(got.lost_sys, 17);
     assert_true(got.killer == GUARD_TIMEOUT && got.kill_signal == 15);
     assert_true(got.user_us == 1 && got.system_us == 2 && got.max_rss_kib == 3);
