@@ -2,18 +2,31 @@
 
 #include <stdlib.h>
 
+#include "core/group_order.h"
 #include "lib/list.h"
 #include "lib/map.h"
 
-struct group {
-    struct span key; /* "TARGET\0SUBMITTER\0GROUP", own memory */
-    struct list members;
-    uint64_t ended_seq;
-    struct text ended_id;
+/* A name on one target, for the sets of one submitter. */
+struct group_name {
+    struct span key;         /* "TARGET\0SUBMITTER\0NAME", own memory */
+    struct list sets;        /* struct member.in_name, in order of admission */
+    struct list groups;      /* struct group.in_name */
+    struct list in_proposed; /* of struct groups; alone: nothing is proposed */
 };
 
+/* Lives as long as one of its members. */
+struct group {
+    struct list in_name;
+    struct group_name *name;
+    uint64_t num;               /* of its first member */
+    struct list members;        /* live or undecided, in order of admission */
+    const struct member *ended; /* the first that ended without landing */
+};
+
+/* A set that lives, or ended without landing. */
 struct member {
-    struct list in_group;
+    struct list in_name, in_group;
+    struct group_name *name;
     struct group *group;
     uint64_t num;
     struct arena arena; /* holds the data below */
@@ -24,30 +37,49 @@ struct member {
     uint64_t entry;
     enum job_state state;
     struct wall admitted;
-    uint64_t admitted_seq;
+    struct group_life life;
+    bool proposed; /* to become ready */
 };
 
 struct groups {
-    struct map groups;  /* key -> group */
-    struct map members; /* num -> member */
+    struct map names;   /* key -> group_name */
+    struct map members; /* num -> member, those that live */
+    struct list proposed;
 };
 
 #define MEMBER_OF(link) LIST_OF(link, struct member, in_group)
+#define SET_OF(link) LIST_OF(link, struct member, in_name)
+#define GROUP_OF(link) LIST_OF(link, struct group, in_name)
 
 struct groups *groups_new(void) {
-    return mem_alloc(sizeof(struct groups));
+    struct groups *groups = mem_alloc(sizeof(*groups));
+
+    list_init(&groups->proposed);
+    return groups;
 }
 
 static void member_free(struct member *member) {
+    list_remove(&member->in_name);
     list_remove(&member->in_group);
     arena_clear(&member->arena);
     free(member);
 }
 
 static void group_free(struct group *group) {
-    text_clear(&group->ended_id);
-    free((void *)(uintptr_t)group->key.p);
+    list_remove(&group->in_name);
     free(group);
+}
+
+static void name_free(struct group_name *name) {
+    LIST_EACH (&name->sets, it) {
+        member_free(SET_OF(it));
+    }
+    LIST_EACH (&name->groups, it) {
+        group_free(GROUP_OF(it));
+    }
+    list_remove(&name->in_proposed);
+    free((void *)(uintptr_t)name->key.p);
+    free(name);
 }
 
 void groups_free(struct groups *groups) {
@@ -56,17 +88,14 @@ void groups_free(struct groups *groups) {
 
     if (groups == NULL)
         return;
-    for (at = 0; map_next(&groups->members, &at, NULL, &value);)
-        member_free(value);
-    for (at = 0; map_next(&groups->groups, &at, NULL, &value);)
-        group_free(value);
+    for (at = 0; map_next(&groups->names, &at, NULL, &value);)
+        name_free(value);
     map_clear(&groups->members);
-    map_clear(&groups->groups);
+    map_clear(&groups->names);
     free(groups);
 }
 
-/* ---- input
- * ---------------------------------------------------------------- */
+/* ---- input --------------------------------------------------------------- */
 
 static void key_make(const struct group_id *id, struct text *out) {
     text_addspan(out, id->target);
@@ -76,49 +105,137 @@ static void key_make(const struct group_id *id, struct text *out) {
     text_addspan(out, id->name);
 }
 
-static struct group *group_find(const struct groups *groups,
-                                const struct group_id *id) {
+static struct group_name *name_find(const struct groups *groups,
+                                    const struct group_id *id) {
     CLEANUP(text_clear) struct text key = TEXT_INIT;
 
     key_make(id, &key);
-    return map_get(&groups->groups, text_span(&key));
+    return map_get(&groups->names, text_span(&key));
 }
 
-static struct group *group_get(struct groups *groups,
-                               const struct group_id *id) {
-    struct group *group = group_find(groups, id);
+static struct group_name *name_get(struct groups *groups,
+                                   const struct group_id *id) {
+    struct group_name *name = name_find(groups, id);
     CLEANUP(text_clear) struct text key = TEXT_INIT;
 
-    if (group != NULL)
-        return group;
+    if (name != NULL)
+        return name;
     key_make(id, &key);
-    group = mem_alloc(sizeof(*group));
-    group->key = span_make(mem_copy(key.p, key.len), key.len);
-    list_init(&group->members);
-    map_put(&groups->groups, group->key, group);
-    return group;
+    name = mem_alloc(sizeof(*name));
+    name->key = span_make(mem_copy(key.p, key.len), key.len);
+    list_init(&name->sets);
+    list_init(&name->groups);
+    list_init(&name->in_proposed);
+    map_put(&groups->names, name->key, name);
+    return name;
 }
 
 static struct span group_name(const struct group *group) {
-    const char *nul = memrchr(group->key.p, '\0', group->key.len);
+    const struct span *key = &group->name->key;
+    const char *nul = memrchr(key->p, '\0', key->len);
 
-    return span_make(nul + 1,
-                     group->key.len - (size_t)(nul + 1 - group->key.p));
+    return span_make(nul + 1, key->len - (size_t)(nul + 1 - key->p));
 }
 
 static struct member *member_find(const struct groups *groups, uint64_t num) {
     return map_get(&groups->members, map_num_key(&num));
 }
 
+static struct member *set_find(const struct group_name *name, uint64_t num) {
+    LIST_EACH (&((struct group_name *)(uintptr_t)name)->sets, it) {
+        if (SET_OF(it)->num == num)
+            return SET_OF(it);
+    }
+    return NULL;
+}
+
+static bool has_ended(const struct member *member) {
+    return member->life.ended_seq != 0;
+}
+
 /* In order of admission. */
-static void member_insert(struct group *group, struct member *member) {
-    LIST_EACH (&group->members, it) {
-        if (MEMBER_OF(it)->num > member->num) {
-            list_insert_before(it, &member->in_group);
+static void set_insert(struct group_name *name, struct member *member) {
+    LIST_EACH (&name->sets, it) {
+        if (SET_OF(it)->num > member->num) {
+            list_insert_before(it, &member->in_name);
             return;
         }
     }
-    list_push(&group->members, &member->in_group);
+    list_push(&name->sets, &member->in_name);
+}
+
+static struct group *group_get(struct group_name *name, uint64_t num) {
+    struct group *group;
+
+    LIST_EACH (&name->groups, it) {
+        if (GROUP_OF(it)->num == num)
+            return GROUP_OF(it);
+    }
+    group = mem_alloc(sizeof(*group));
+    group->name = name;
+    group->num = num;
+    list_init(&group->members);
+    list_push(&name->groups, &group->in_name);
+    return group;
+}
+
+static void group_add(struct group *group, struct member *member) {
+    member->group = group;
+    list_remove(&member->in_group);
+    if (!has_ended(member))
+        list_push(&group->members, &member->in_group);
+    else if (group->ended == NULL ||
+             member->life.ended_seq < group->ended->life.ended_seq)
+        group->ended = member;
+}
+
+/* Forgets the groups of which no member lives, and the name with the last; not
+ * while one is proposed to become ready, since its sets may still be divided in
+ * another way. */
+static void name_sweep(struct groups *groups, struct group_name *name) {
+    if (!list_empty(&name->in_proposed))
+        return;
+    LIST_EACH (&name->sets, it) {
+        if (list_empty(&SET_OF(it)->group->members))
+            member_free(SET_OF(it));
+    }
+    LIST_EACH (&name->groups, it) {
+        if (list_empty(&GROUP_OF(it)->members))
+            group_free(GROUP_OF(it));
+    }
+    if (list_empty(&name->sets)) {
+        map_remove(&groups->names, name->key);
+        name_free(name);
+    }
+}
+
+static void name_divide(struct group_name *name) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct group_life *lives;
+    size_t count = 0;
+
+    LIST_EACH (&name->sets, it) {
+        count++;
+    }
+    lives = arena_alloc(&arena, (count + 1) * sizeof(*lives));
+    count = 0;
+    LIST_EACH (&name->sets, it) {
+        lives[count] = SET_OF(it)->life;
+        if (SET_OF(it)->proposed && lives[count].ready_seq == 0)
+            lives[count].ready_seq = UINT64_MAX;
+        count++;
+    }
+    group_life_divide(lives, count);
+    LIST_EACH (&name->groups, it) {
+        list_init(&GROUP_OF(it)->members);
+        group_free(GROUP_OF(it));
+    }
+    count = 0;
+    LIST_EACH (&name->sets, it) {
+        list_init(&SET_OF(it)->in_group);
+        group_add(group_get(name, lives[count].group), SET_OF(it));
+        count++;
+    }
 }
 
 static struct span *spans_copy(struct arena *arena, const struct span *spans,
@@ -130,15 +247,13 @@ static struct span *spans_copy(struct arena *arena, const struct span *spans,
     return copy;
 }
 
-void groups_join(struct groups *groups, const struct group_member *entry) {
-    struct member *member;
+static void member_add(struct groups *groups, struct group_name *name,
+                       const struct group_member *entry) {
+    struct member *member = mem_alloc(sizeof(*member));
 
-    if (member_find(groups, entry->num) != NULL ||
-        (job_state_is_final(entry->state) && entry->state != STATE_ABANDONED))
-        return;
-    member = mem_alloc(sizeof(*member));
-    member->group = group_get(groups, &entry->group);
-    member->num = entry->num;
+    member->name = name;
+    member->num = entry->life.num;
+    member->life = entry->life;
     member->id = arena_span(&member->arena, entry->id);
     member->key = arena_span(&member->arena, entry->key);
     member->needs = spans_copy(&member->arena, entry->needs, entry->need_count);
@@ -150,52 +265,72 @@ void groups_join(struct groups *groups, const struct group_member *entry) {
     member->holds = entry->holds;
     member->state = entry->state;
     member->admitted = entry->admitted;
-    member->admitted_seq = entry->admitted_seq;
     list_init(&member->in_group);
-    member_insert(member->group, member);
-    map_put(&groups->members, map_num_key(&member->num), member);
+    set_insert(name, member);
+    if (!has_ended(member))
+        map_put(&groups->members, map_num_key(&member->num), member);
+    name_divide(name);
+}
+
+void groups_join(struct groups *groups, const struct group_member *entry) {
+    struct group_name *name;
+    struct member *known;
+
+    if (member_find(groups, entry->life.num) != NULL ||
+        entry->life.ended_seq != 0 ||
+        (job_state_is_final(entry->state) && entry->state != STATE_ABANDONED))
+        return;
+    name = name_get(groups, &entry->group);
+    known = set_find(name, entry->life.num);
+    if (known != NULL)
+        member_free(known); /* it was taken for one that has ended */
+    member_add(groups, name, entry);
 }
 
 bool groups_knows(const struct groups *groups, const struct group_id *id) {
-    return group_find(groups, id) != NULL;
-}
-
-static void group_ended(struct group *group, struct span id, uint64_t seq) {
-    if (seq < group->ended_seq)
-        return;
-    group->ended_seq = seq;
-    text_reset(&group->ended_id);
-    text_addspan(&group->ended_id, id);
+    return name_find(groups, id) != NULL;
 }
 
 void groups_ended(struct groups *groups, const struct group_id *of,
-                  struct span id, uint64_t seq) {
-    struct group *group = group_find(groups, of);
+                  struct span id, const struct group_life *life) {
+    struct group_name *name = name_find(groups, of);
 
-    if (group != NULL)
-        group_ended(group, id, seq);
+    if (name == NULL || set_find(name, life->num) != NULL)
+        return;
+    member_add(groups, name, &(struct group_member){.id = id, .life = *life});
+}
+
+static void member_leave(struct groups *groups, struct member *member,
+                         enum job_state to, uint64_t seq) {
+    struct group_name *name = member->name;
+
+    map_remove(&groups->members, map_num_key(&member->num));
+    member->state = to;
+    if (to == STATE_DONE) {
+        member_free(member);
+    } else {
+        member->life.ended_seq = seq;
+        name_divide(name);
+    }
+    name_sweep(groups, name);
 }
 
 bool groups_move(struct groups *groups, uint64_t num, enum job_state to,
                  uint64_t seq, bool undecided) {
     struct member *member = member_find(groups, num);
-    struct group *group;
+    uint64_t ready_seq;
 
     if (member == NULL)
         return false;
-    if (!job_state_is_final(to) || (to == STATE_ABANDONED && undecided)) {
-        member->state = to;
+    if (job_state_is_final(to) && !(to == STATE_ABANDONED && undecided)) {
+        member_leave(groups, member, to, seq);
         return true;
     }
-    group = member->group;
-    if (to != STATE_DONE)
-        group_ended(group, member->id, seq);
-    map_remove(&groups->members, map_num_key(&num));
-    member_free(member);
-    if (list_empty(&group->members)) {
-        map_remove(&groups->groups, group->key);
-        group_free(group);
-    }
+    member->state = to;
+    ready_seq = member->life.ready_seq;
+    group_life_step(&member->life, to, seq);
+    if (ready_seq != member->life.ready_seq)
+        name_divide(member->name);
     return true;
 }
 
@@ -208,8 +343,35 @@ bool groups_hold(struct groups *groups, uint64_t num, unsigned holds) {
     return true;
 }
 
-/* ---- queries
- * -------------------------------------------------------------- */
+void groups_propose(struct groups *groups, uint64_t num) {
+    struct member *member = member_find(groups, num);
+
+    if (member == NULL)
+        return;
+    member->proposed = true;
+    list_remove(&member->name->in_proposed);
+    list_push(&groups->proposed, &member->name->in_proposed);
+}
+
+bool groups_settle(struct groups *groups, uint64_t *ret_num) {
+    struct list *link = list_pop(&groups->proposed);
+    struct group_name *name;
+
+    *ret_num = 0;
+    if (link == NULL)
+        return false;
+    name = LIST_OF(link, struct group_name, in_proposed);
+    LIST_EACH (&name->sets, it) {
+        SET_OF(it)->proposed = false;
+        if (!has_ended(SET_OF(it)))
+            *ret_num = SET_OF(it)->num;
+    }
+    name_divide(name);
+    name_sweep(groups, name);
+    return true;
+}
+
+/* ---- queries ------------------------------------------------------------- */
 
 bool groups_has(const struct groups *groups, uint64_t num) {
     return member_find(groups, num) != NULL;
@@ -223,6 +385,10 @@ uint64_t groups_other_member(const struct groups *groups, uint64_t num) {
     LIST_EACH (&member->group->members, it) {
         if (MEMBER_OF(it) != member)
             return MEMBER_OF(it)->num;
+    }
+    LIST_EACH (&member->name->sets, it) {
+        if (SET_OF(it) != member && !has_ended(SET_OF(it)))
+            return SET_OF(it)->num;
     }
     return 0;
 }
@@ -246,11 +412,77 @@ uint64_t groups_under(const struct groups *groups, uint64_t num,
 
     if (member == NULL)
         return 0;
-    LIST_EACH (&member->group->members, it) {
-        if (MEMBER_OF(it)->entry == entry)
-            return MEMBER_OF(it)->num;
+    LIST_EACH (&member->name->sets, it) {
+        if (!has_ended(SET_OF(it)) && SET_OF(it)->entry == entry)
+            return SET_OF(it)->num;
     }
     return 0;
+}
+
+void groups_dissolve(struct groups *groups, uint64_t num, uint64_t entry) {
+    const struct member *member = member_find(groups, num);
+
+    if (member == NULL)
+        return;
+    LIST_EACH (&member->name->sets, it) {
+        if (SET_OF(it)->entry == entry)
+            SET_OF(it)->entry = 0;
+    }
+}
+
+static bool is_open(const struct member *member) {
+    return member->state == STATE_QUEUED || member->state == STATE_STAGED ||
+           member->state == STATE_ABANDONED;
+}
+
+/* Adds the entries of the group that no longer stand for it alone: those of
+ * which members of another group are part too, and those of its open members if
+ * they are several. */
+static void stray_entries(struct group *group, struct map *owners,
+                          struct map *strays) {
+    const struct member *open = NULL;
+
+    LIST_EACH (&group->members, it) {
+        struct member *member = MEMBER_OF(it);
+        struct span key = map_num_key(&member->entry);
+        const struct group *owner = map_get(owners, key);
+
+        if (owner == NULL)
+            map_put(owners, key, group);
+        else if (owner != group)
+            map_put(strays, key, group);
+        if (open == NULL && is_open(member))
+            open = member;
+        if (open == NULL || !is_open(member) || member->entry == open->entry)
+            continue;
+        map_put(strays, key, group);
+        map_put(strays, map_num_key(&open->entry), group);
+    }
+}
+
+size_t groups_strays(const struct groups *groups, uint64_t num,
+                     struct arena *arena, uint64_t **ret_nums) {
+    const struct member *member = member_find(groups, num);
+    struct map owners = {0}, strays = {0};
+    size_t count = 0;
+
+    *ret_nums = arena_alloc(arena, (map_count(&groups->members) + 1) *
+                                       sizeof(**ret_nums));
+    if (member == NULL)
+        return 0;
+    LIST_EACH (&member->name->groups, it) {
+        stray_entries(GROUP_OF(it), &owners, &strays);
+    }
+    LIST_EACH (&member->name->sets, it) {
+        const struct member *set = SET_OF(it);
+
+        if (!has_ended(set) &&
+            (set->entry == 0 || map_get(&strays, map_num_key(&set->entry))))
+            (*ret_nums)[count++] = set->num;
+    }
+    map_clear(&owners);
+    map_clear(&strays);
+    return count;
 }
 
 bool groups_is_whole(const struct groups *groups, uint64_t num,
@@ -320,16 +552,11 @@ unsigned groups_holds(const struct groups *groups, uint64_t num,
     return holds;
 }
 
-static bool is_open(const struct member *member) {
-    return member->state == STATE_QUEUED || member->state == STATE_STAGED ||
-           member->state == STATE_ABANDONED;
-}
-
-static size_t count_open(const struct group *group) {
+static size_t count_members(const struct group *group, bool open_only) {
     size_t count = 0;
 
     LIST_EACH (&((struct group *)(uintptr_t)group)->members, it) {
-        count += is_open(MEMBER_OF(it));
+        count += !open_only || is_open(MEMBER_OF(it));
     }
     return count;
 }
@@ -341,7 +568,7 @@ size_t groups_open(const struct groups *groups, uint64_t num,
 
     if (member == NULL)
         return 0;
-    *ret_nums = arena_alloc(arena, (count_open(member->group) + 1) *
+    *ret_nums = arena_alloc(arena, (count_members(member->group, true) + 1) *
                                        sizeof(**ret_nums));
     LIST_EACH (&member->group->members, it) {
         if (is_open(MEMBER_OF(it)))
@@ -355,16 +582,21 @@ static unsigned wanted(const struct group *group) {
     unsigned want = 0;
 
     LIST_EACH (&((struct group *)(uintptr_t)group)->members, it) {
-        if (is_open(MEMBER_OF(it)) && MEMBER_OF(it)->want > want)
+        if (MEMBER_OF(it)->want > want)
             want = MEMBER_OF(it)->want;
     }
     return want;
 }
 
+static bool is_incomplete(const struct group *group) {
+    return count_members(group, true) > 0 &&
+           count_members(group, false) < wanted(group);
+}
+
 bool groups_may_stage(const struct groups *groups, uint64_t num) {
     const struct member *member = member_find(groups, num);
 
-    if (member == NULL || count_open(member->group) < wanted(member->group))
+    if (member == NULL || is_incomplete(member->group))
         return false;
     LIST_EACH (&member->group->members, it) {
         const struct member *other = MEMBER_OF(it);
@@ -404,95 +636,41 @@ uint64_t groups_member_needing(const struct groups *groups, uint64_t num,
     return 0;
 }
 
-/* True if it depends on the other, or on a set that the other replaces. */
-static bool needs(const struct member *member, const struct member *other) {
-    for (size_t i = 0; i < member->need_count; i++) {
-        if (span_equal(member->needs[i], other->id))
-            return true;
-        for (size_t k = 0; k < other->replace_count; k++)
-            if (span_equal(member->needs[i], other->replaces[k]))
-                return true;
-    }
-    return false;
-}
-
-static int compare_keys(const void *a, const void *b) {
-    const struct member *const *x = a, *const *y = b;
-    int order = span_compare((*x)->key, (*y)->key);
-
-    return order != 0 ? order
-                      : ((*x)->num > (*y)->num) - ((*x)->num < (*y)->num);
-}
-
-/* The first of the remaining members whose needs are all placed; in a cycle the
- * first. */
-static size_t next_to_land(struct member **members, size_t placed,
-                           size_t count) {
-    for (size_t i = placed; i < count; i++) {
-        bool waits = false;
-
-        for (size_t k = placed; k < count; k++)
-            waits = waits || (k != i && needs(members[i], members[k]));
-        if (!waits)
-            return i;
-    }
-    return placed;
-}
-
-/* Another member of the group ended without landing after this one was
- * admitted. */
+/* Another member of the group ended without landing. */
 static bool fails_with(const struct member *member) {
     return member->state != STATE_EXECUTING &&
-           member->state != STATE_ABANDONED &&
-           member->admitted_seq < member->group->ended_seq;
-}
-
-/* The group became ready together, but a rollback has already taken some of its
- * members. */
-static bool is_split(const struct member *ready) {
-    LIST_EACH (&ready->group->members, it) {
-        if (is_open(MEMBER_OF(it)) && MEMBER_OF(it)->entry == ready->entry)
-            return true;
-    }
-    return false;
+           member->state != STATE_ABANDONED && member->group->ended != NULL;
 }
 
 size_t groups_landing(const struct groups *groups, uint64_t num,
                       struct arena *arena, uint64_t **ret_nums) {
     const struct member *member = member_find(groups, num);
-    struct member **members;
-    size_t count = 0, all = 0;
+    struct group_set *sets;
+    size_t count = 0, all;
 
     if (member == NULL)
         return 0;
+    all = count_members(member->group, false);
+    sets = arena_alloc(arena, (all + 1) * sizeof(*sets));
     LIST_EACH (&member->group->members, it) {
-        all++;
-    }
-    members = arena_alloc(arena, (all + 1) * sizeof(struct member *));
-    LIST_EACH (&member->group->members, it) {
-        struct member *other = MEMBER_OF(it);
+        const struct member *other = MEMBER_OF(it);
 
-        if (other->state == STATE_EXECUTING ||
-            other->state == STATE_ABANDONED ||
-            (other->state == STATE_PENDING &&
-             (other->holds != 0 || fails_with(other) || is_split(other))))
+        if (other->state != STATE_PENDING || other->holds != 0 ||
+            fails_with(other) || other->want > all)
             return 0;
-        if (other->state == STATE_PENDING)
-            members[count++] = other;
+        sets[count++] =
+            (struct group_set){.num = other->num,
+                               .id = other->id,
+                               .key = other->key,
+                               .needs = other->needs,
+                               .need_count = other->need_count,
+                               .replaces = other->replaces,
+                               .replace_count = other->replace_count};
     }
-    for (size_t i = 0; i < count; i++)
-        if (members[i]->want > count)
-            return 0; /* the others come back, or end and the group fails */
+    group_order_sort(sets, count);
     *ret_nums = arena_alloc(arena, (count + 1) * sizeof(**ret_nums));
-    qsort(members, count, sizeof(*members), compare_keys);
-    for (size_t i = 0; i < count; i++) {
-        size_t at = next_to_land(members, i, count);
-        struct member *next = members[at];
-
-        memmove(members + i + 1, members + i, (at - i) * sizeof(*members));
-        members[i] = next;
-        (*ret_nums)[i] = next->num;
-    }
+    for (size_t i = 0; i < count; i++)
+        (*ret_nums)[i] = sets[i].num;
     return count;
 }
 
@@ -508,8 +686,7 @@ bool groups_may_start(const struct groups *groups, uint64_t num) {
     return may;
 }
 
-/* ---- proposals
- * ------------------------------------------------------------ */
+/* ---- proposals ----------------------------------------------------------- */
 
 static struct wall deadline(const struct group *group, int64_t wait_ms) {
     struct wall first = WALL_NEVER;
@@ -532,22 +709,18 @@ void groups_set_back(struct groups *groups, int64_t ms) {
     }
 }
 
-static bool is_incomplete(const struct group *group) {
-    size_t open = count_open(group);
-
-    return open > 0 && open < wanted(group);
-}
-
 struct wall groups_next_time(const struct groups *groups, int64_t wait_ms) {
     struct wall next = WALL_NEVER;
     size_t at = 0;
     void *value;
 
-    while (map_next(&groups->groups, &at, NULL, &value)) {
-        struct wall due = deadline(value, wait_ms);
+    while (map_next(&groups->names, &at, NULL, &value)) {
+        LIST_EACH (&((struct group_name *)value)->groups, it) {
+            struct wall due = deadline(GROUP_OF(it), wait_ms);
 
-        if (is_incomplete(value) && due.ns < next.ns)
-            next = due;
+            if (is_incomplete(GROUP_OF(it)) && due.ns < next.ns)
+                next = due;
+        }
     }
     return next;
 }
@@ -560,11 +733,11 @@ static struct span fail_text(const struct member *member, bool late,
     if (!late)
         return span_of(arena_printf(arena,
                                     "%.*s of its group '%.*s' did not land",
-                                    (int)group->ended_id.len, group->ended_id.p,
-                                    (int)name.len, name.p));
+                                    (int)group->ended->id.len,
+                                    group->ended->id.p, (int)name.len, name.p));
     return span_of(arena_printf(
         arena, "only %zu of the %u sets of group '%.*s' arrived within %lld s",
-        count_open(group), wanted(group), (int)name.len, name.p,
+        count_members(group, false), wanted(group), (int)name.len, name.p,
         (long long)(wait_ms / 1000)));
 }
 
@@ -603,13 +776,13 @@ struct span groups_why(const struct groups *groups, uint64_t num,
         return (struct span){0};
     name = group_name(member->group);
     if (is_open(member) && is_incomplete(member->group))
-        return span_of(
-            arena_printf(arena,
-                         "group '%.*s': %zu of %u sets have arrived; waiting "
-                         "for the others until %s",
-                         (int)name.len, name.p, count_open(member->group),
-                         wanted(member->group),
-                         wall_format(deadline(member->group, wait_ms), until)));
+        return span_of(arena_printf(
+            arena,
+            "group '%.*s': %zu of %u sets have arrived; waiting "
+            "for the others until %s",
+            (int)name.len, name.p, count_members(member->group, false),
+            wanted(member->group),
+            wall_format(deadline(member->group, wait_ms), until)));
     LIST_EACH (&member->group->members, it) {
         const struct member *other = MEMBER_OF(it);
 

@@ -2,20 +2,20 @@
  * This module knows the members of a group, whether the group is complete,
  * which members a landing takes along, and which members fail together. Pure.
  *
- * A group is a name on one target, for the sets of one submitter: nobody adds a
- * set to the group of somebody else, or makes it fail with one. `##group NAME
+ * A group has a name on one target, for the sets of one submitter: nobody adds
+ * a set to the group of somebody else, or makes it fail with one. `##group NAME
  * COUNT` says how many sets the group has; without a count its members are the
- * sets present when it becomes ready (members that depend on each other wait
+ * sets staged when it becomes ready (members that depend on each other wait
  * for each other anyway, and may form a cycle). A set that comes later starts a
- * new group of that name.
+ * new group of that name, and several of them may wait at once (group_life.h).
  *
  *     Q S A   open: staged together when the group is complete
  *     P       ready: one landing takes them all
  *     X       landing
  *
- * When a member ends without having landed, every member that was admitted
- * before that moment fails, unless it is landing. The rule depends only on what
- * the registry stores, so it holds across a crash. */
+ * When a member ends without having landed, all others of its group fail,
+ * unless they are landing. The rules depend only on what the registry stores,
+ * so they hold across a crash. */
 #ifndef POINTSMAN_CORE_GROUPS_H
 #define POINTSMAN_CORE_GROUPS_H
 
@@ -26,6 +26,7 @@
 #include "lib/arena.h"
 #include "lib/text.h"
 #include "lib/time.h"
+#include "core/group_life.h"
 #include "core/job.h"
 
 struct groups;
@@ -41,14 +42,13 @@ struct group_id {
 };
 
 struct group_member {
-    uint64_t num;
+    struct group_life life; /* ended_seq and group: 0 */
     struct span id;
     struct group_id group;
     unsigned want; /* COUNT; 0 = not given */
     enum job_state state;
     unsigned holds;
     struct wall admitted;
-    uint64_t admitted_seq;    /* the event that admitted it */
     struct span key;          /* its own order key */
     const struct span *needs; /* ids of its dependencies */
     size_t need_count;
@@ -60,34 +60,49 @@ struct group_member {
 /* Adds a live or undecided member. Everything is copied; a num already known is
  * ignored. */
 void groups_join(struct groups *groups, const struct group_member *entry);
-/* True if the group is known. If not, the caller reports the members that ended
- * earlier (groups_ended) once the first live member has joined. */
+/* True if a live set of that name is known. If not, the caller reports the sets
+ * that ended earlier (groups_ended) once the first live one has joined. */
 bool groups_knows(const struct groups *groups, const struct group_id *id);
-/* Reports a member that ended without landing, with the event `seq`, now or
- * earlier. */
+/* Reports a set that ended without landing before the others of that name were
+ * reported. Ignored if its num is known. */
 void groups_ended(struct groups *groups, const struct group_id *of,
-                  struct span id, uint64_t seq);
+                  struct span id, const struct group_life *life);
 /* Reports a step that was committed with the event `seq`. Members in a final
  * state leave. `undecided`: abandoned while its rollback is open. False:
  * unknown num. */
 bool groups_move(struct groups *groups, uint64_t num, enum job_state to,
                  uint64_t seq, bool undecided);
 bool groups_hold(struct groups *groups, uint64_t num, unsigned holds);
+/* This member is proposed to become ready: sets that come from now on begin
+ * another group, until groups_settle. */
+void groups_propose(struct groups *groups, uint64_t num);
+/* The proposals were committed or not, and their steps have been reported:
+ * takes a name for which there were some, and returns one of its live sets (0:
+ * none lives). The sets that came meanwhile join the group if it did not become
+ * ready. False: there is no such name. */
+bool groups_settle(struct groups *groups, uint64_t *ret_num);
 
 /* ---- queries
  * -------------------------------------------------------------- */
 
 bool groups_has(const struct groups *groups, uint64_t num);
-/* Another live member of the same group; 0 = none, or unknown num. */
+/* Another live member of the same group, or otherwise of another group of the
+ * name; 0 = none, or unknown num. */
 uint64_t groups_other_member(const struct groups *groups, uint64_t num);
 /* The entry of the order that a member is filed under, kept here for the
  * caller; 0 at first, and for an unknown num. */
 uint64_t groups_entry(const struct groups *groups, uint64_t num);
 void groups_enter(struct groups *groups, uint64_t num, uint64_t entry);
-/* A live member that is filed under this entry in the group of `num`, perhaps
- * `num` itself; 0 = none. */
+/* A live set of the name of `num` that is filed under this entry, perhaps `num`
+ * itself; 0 = none. */
 uint64_t groups_under(const struct groups *groups, uint64_t num,
                       uint64_t entry);
+/* The entry is gone: all that were filed under it are filed under none. */
+void groups_dissolve(struct groups *groups, uint64_t num, uint64_t entry);
+/* The live sets of the name of `num` that need an entry: they have none, it is
+ * that of another group too, or the open ones of a group have several. */
+size_t groups_strays(const struct groups *groups, uint64_t num,
+                     struct arena *arena, uint64_t **ret_nums);
 /* True if all live members of the group of `num` are filed under this entry. */
 bool groups_is_whole(const struct groups *groups, uint64_t num, uint64_t entry);
 /* The earliest state of the members under the entry, not counting abandoned

@@ -153,7 +153,9 @@ unsigned job_classes_with(enum job_trait trait);
 bool job_has(const struct job *job, enum job_trait trait);
 /* Copies the job and all its spans into the arena; the two may be the same. */
 void job_copy(struct arena *arena, const struct job *job, struct job *ret_job);
-/* True if two sets that name the same group belong to it together. */
+/* True if two sets that name the same group mean the same name: that of one
+ * submitter on one target. Several groups may have had it (core/group_life.h).
+ */
 bool job_shares_group(const struct job *job, const struct job *other);
 /* The key that the job is scheduled by: inherited (O14) or its own. */
 struct span job_rank(const struct job *job);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/map.h"
+#include "scheduler/group_read.h"
 #include "scheduler/rollback_effects.h"
 #include "wire/meta.h"
 #include "wire/set_spec.h"
@@ -202,72 +203,25 @@ static bool answer_changed(struct asking *asking, uint64_t num,
     return true;
 }
 
-/* When the landing of a set began; 0: unknown. All sets of a group begin in one
- * batch. */
-static bool landing_begun(struct asking *asking, uint64_t num,
-                          struct wall *ret_begun, struct err *err) {
-    enum { PAGE_EVENTS = 250 };
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    uint64_t after = 0;
-    size_t count = PAGE_EVENTS;
-    *ret_begun = (struct wall){0};
-    while (count == PAGE_EVENTS) {
-        struct store_event *events;
-        if (!store_events(asking->store, after, num, PAGE_EVENTS, &arena,
-                          &events, &count, err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            after = events[i].seq;
-            if (events[i].kind == EVENT_MOVE && events[i].to == STATE_EXECUTING)
-                *ret_begun = events[i].at;
-        }
-    }
-    return true;
-}
-
-static bool add_group(struct asking *asking, const struct job *job,
-                      struct span group, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_edge_to *edges;
-    struct wall begun, other_begun;
-    size_t count;
-    if (!landing_begun(asking, job->num, &begun, err) ||
-        !store_edges_to(asking->store, group, &arena, &edges, &count, err))
-        return false;
-    for (size_t i = 0; i < count && begun.ns != 0; i++) {
-        struct job other;
-        if (edges[i].kind != EDGE_GROUP ||
-            rollback_knows(asking->plan->rollback, edges[i].num))
-            continue;
-        if (!store_job(asking->store, edges[i].num, &arena, &other, err) ||
-            !landing_begun(asking, other.num, &other_begun, err))
-            return false;
-        if (!is_in_effect(&other) || other_begun.ns != begun.ns ||
-            !job_shares_group(job, &other))
-            continue;
-        if (!node_add(asking, &other, err))
-            return false;
-        asking->nodes[asking->count - 1].by_group = true;
-    }
-    return true;
-}
-
 /* Sets that landed together are rolled back together. */
 static bool answer_group(struct asking *asking, uint64_t num, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job_edge *edges;
-    struct job job;
+    struct job job, *members;
     size_t count;
     if (!store_job(asking->store, num, &arena, &job, err))
         return false;
     if (!job_has(&job, JOB_LANDS) || !is_in_effect(&job))
         return true;
-    if (!store_edges_from(asking->store, num, &arena, &edges, &count, err))
+    if (!group_members_read(asking->store, &job, &arena, &members, &count, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (edges[i].kind == EDGE_GROUP &&
-            !add_group(asking, &job, edges[i].to, err))
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in_effect(&members[i]) ||
+            rollback_knows(asking->plan->rollback, members[i].num))
+            continue;
+        if (!node_add(asking, &members[i], err))
             return false;
+        asking->nodes[asking->count - 1].by_group = true;
+    }
     return true;
 }
 

@@ -528,6 +528,7 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
             break;
         }
     }
+    scheduler_group_settle(scheduler);
     scheduler->plan_count = 0;
     scheduler->batch = NULL;
     scheduler->runner.flush(scheduler->runner.ctx);

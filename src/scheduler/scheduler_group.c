@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "scheduler/group_read.h"
 #include "scheduler/why.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
-#include "scheduler/scheduler_record.h"
 #include "scheduler/scheduler_state.h"
 
 /* Holds the entry of a group in the order; not one of the holds of life.def. */
@@ -83,17 +83,10 @@ static bool replaced_find(struct scheduler *scheduler,
 
 /* ---- joining ------------------------------------------------------------- */
 
-static struct span group_of(const struct job_edge *edges, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (edges[i].kind == EDGE_GROUP)
-            return edges[i].to;
-    return (struct span){0};
-}
-
-/* Members that ended without landing before this start. */
-static void report_ended_members(struct scheduler *scheduler,
-                                 const struct job *joined,
-                                 const struct group_id *group) {
+/* Sets of that name that ended without landing before this start. */
+static void report_ended_sets(struct scheduler *scheduler,
+                              const struct job *joined,
+                              const struct group_id *group) {
     struct arena arena = ARENA_INIT;
     struct store_edge_to *edges;
     size_t count;
@@ -105,14 +98,19 @@ static void report_ended_members(struct scheduler *scheduler,
         count = 0;
     }
     for (size_t i = 0; i < count; i++) {
+        struct group_life life;
         struct job job;
         if (edges[i].kind != EDGE_GROUP ||
             !(STATE_BIT(edges[i].state) & STATES_FINAL) ||
             edges[i].state == STATE_DONE)
             continue;
+        /* The first that is known and still queued has no older companions. */
         if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
-            job_shares_group(joined, &job))
-            groups_ended(scheduler->groups, group, job.id, job.state_seq);
+            job_shares_group(joined, &job) &&
+            !(joined->state == STATE_QUEUED &&
+              job.state_seq < joined->admitted_seq) &&
+            group_life_read(scheduler->store, &job, &life, &err))
+            groups_ended(scheduler->groups, group, job.id, &life);
     }
     arena_clear(&arena);
 }
@@ -132,11 +130,16 @@ static void join(struct scheduler *scheduler, const struct job *job,
         scheduler_log_read_failure("the relations", job->num, &err);
     if (!store_job(scheduler->store, job->num, &arena, &full, &err))
         scheduler_log_read_failure("the row", job->num, &err);
+    full.state = job->state;
     const struct group_id group = {.target = full.target,
                                    .submitter = full.actor,
-                                   .name = group_of(edges, edge_count)};
+                                   .name = group_of_edges(edges, edge_count)};
+    struct group_life life;
+    if (!group_life_read(scheduler->store, &full, &life, &err))
+        scheduler_log_read_failure("the events", job->num, &err);
+    life.ended_seq = 0;
     bool known = groups_knows(scheduler->groups, &group);
-    struct group_member entry = {.num = job->num,
+    struct group_member entry = {.life = life,
                                  .id = job->id,
                                  .group = group,
                                  .want = full.group_size,
@@ -144,7 +147,6 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .holds = job->holds,
                                  .admitted =
                                      scheduler_job_admitted(scheduler, job),
-                                 .admitted_seq = full.admitted_seq,
                                  .key = job->key,
                                  .needs = needs,
                                  .need_count = need_count,
@@ -152,7 +154,7 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .replace_count = replaced.count};
     groups_join(scheduler->groups, &entry);
     if (!known)
-        report_ended_members(scheduler, &full, &group);
+        report_ended_sets(scheduler, &full, &group);
     arena_clear(&arena);
 }
 
@@ -244,22 +246,16 @@ static void add_job(struct whole *whole, const struct job *job,
 static bool read_member(struct scheduler *scheduler, struct whole *whole,
                         uint64_t num, size_t members, struct err *err) {
     struct job job;
-    struct job_edge *edges;
-    struct job_touch *touches;
-    size_t edge_count, touch_count;
-    bool inherits;
+    struct job_relations relations;
     struct arena *arena = &whole->arena;
     if (!store_job(scheduler->store, num, arena, &job, err) ||
-        !scheduler_record_edges(scheduler->store, &job, arena, &edges,
-                                &edge_count, &inherits, err) ||
-        !store_touches(scheduler->store, num, arena, &touches, &touch_count,
-                       err))
+        !scheduler_entry_read(scheduler, &job, arena, &relations, err))
         return false;
     add_job(whole, &job,
             rollback_scope_stands_as(&scheduler->scope, num, job.state));
-    add_edges(whole, edges, edge_count, members);
-    whole->entry.inherits |= inherits;
-    add_touches(whole, touches, touch_count);
+    add_edges(whole, relations.edges, relations.edge_count, members);
+    whole->entry.inherits |= relations.inherits;
+    add_touches(whole, relations.touches, relations.touch_count);
     return true;
 }
 
@@ -293,22 +289,20 @@ static void stand(struct scheduler *scheduler, const uint64_t *nums,
         groups_enter(scheduler->groups, nums[i], entry);
 }
 
-/* Passes the open members of the group of `num` to the order again. The entry
- * goes to the end of the line, like any newcomer. */
+/* Passes the open members of the group of `num` to the order, as one entry,
+ * which goes to the end of the line like any newcomer. */
 static void report_open(struct scheduler *scheduler, uint64_t num) {
     struct groups *groups = scheduler->groups;
     struct whole whole = {0};
     struct err err;
     uint64_t *nums;
     size_t count = groups_open(groups, num, &whole.arena, &nums);
-    for (size_t i = 0; i < count; i++)
-        if (groups_entry(groups, nums[i]) != 0)
-            order_forget(scheduler->order, groups_entry(groups, nums[i]));
     bool ok = read_ids(scheduler, &whole, nums, count, &err);
     for (size_t i = 0; ok && i < count; i++)
         ok = read_member(scheduler, &whole, nums[i], count, &err);
     if (!ok)
         scheduler_log_read_failure("its group", num, &err);
+    stand(scheduler, nums, count, count > 0 ? nums[0] : 0);
     if (ok && count > 0) {
         whole.entry.edges = whole.edges;
         whole.entry.touches = whole.touches;
@@ -317,26 +311,68 @@ static void report_open(struct scheduler *scheduler, uint64_t num) {
         if (!groups_may_stage(groups, num))
             whole.entry.holds |= HOLD_OF_GROUP;
         order_admit(scheduler->order, &whole.entry);
-        stand(scheduler, nums, count, nums[0]);
     }
     whole_clear(&whole);
 }
 
+static bool state_is_open(enum job_state state) {
+    return state == STATE_QUEUED || state == STATE_STAGED ||
+           state == STATE_ABANDONED;
+}
+
+static void report(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    enum job_state state = groups_member_state(scheduler->groups, num);
+    struct job_relations relations;
+    struct job job;
+    struct err err;
+    if (state_is_open(state)) {
+        report_open(scheduler, num);
+        return;
+    }
+    if (!store_job(scheduler->store, num, &arena, &job, &err) ||
+        !scheduler_entry_read(scheduler, &job, &arena, &relations, &err)) {
+        scheduler_log_read_failure("the relations", num, &err);
+        return;
+    }
+    job.state = state; /* the events of its next steps are still to come */
+    groups_enter(scheduler->groups, num, num);
+    scheduler_entry_admit(scheduler, &job, &relations);
+}
+
+/* Makes the entries of the order fit the groups of the name that `num`
+ * belongs to. */
+static void adjust(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct groups *groups = scheduler->groups;
+    uint64_t *nums;
+    size_t count = groups_strays(groups, num, &arena, &nums);
+    for (size_t i = 0; i < count; i++) {
+        if (groups_entry(groups, nums[i]) != 0)
+            order_forget(scheduler->order, groups_entry(groups, nums[i]));
+        groups_enter(groups, nums[i], 0);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (groups_entry(groups, nums[i]) == 0)
+            report(scheduler, nums[i]);
+}
+
 bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
-                          const struct job_edge *edges, size_t edge_count) {
+                          const struct job_relations *relations) {
+    struct groups *groups = scheduler->groups;
     if (!job_has(job, JOB_CAN_BE_GROUPED) ||
-        group_of(edges, edge_count).len == 0)
+        group_of_edges(relations->edges, relations->edge_count).len == 0)
         return false;
-    if (groups_has(scheduler->groups, job->num))
+    if (groups_entry(groups, job->num) != 0)
         return true;
-    join(scheduler, job, edges, edge_count);
-    if (job->state == STATE_QUEUED || job->state == STATE_STAGED ||
-        job->state == STATE_ABANDONED) {
-        report_open(scheduler, job->num);
+    if (!groups_has(groups, job->num))
+        join(scheduler, job, relations->edges, relations->edge_count);
+    if (state_is_open(job->state)) {
+        adjust(scheduler, job->num);
         return true;
     }
     /* A ready member waits for no other and stands by itself. */
-    groups_enter(scheduler->groups, job->num, job->num);
+    groups_enter(groups, job->num, job->num);
     return false;
 }
 
@@ -359,11 +395,12 @@ static void member_left(struct scheduler *scheduler,
                         uint64_t other) {
     struct groups *groups = scheduler->groups;
     uint64_t under = groups_under(groups, other, entry);
-    enum job_state state = groups_state(groups, other, entry);
-    if (under == 0)
+    if (under == 0) {
         order_move(scheduler->order, entry, event->to, event->at, false);
-    else if (state == STATE_QUEUED || state == STATE_STAGED)
-        report_open(scheduler, under);
+    } else if (state_is_open(groups_member_state(groups, under))) {
+        order_forget(scheduler->order, entry);
+        groups_dissolve(groups, under, entry);
+    }
 }
 
 bool scheduler_group_move(struct scheduler *scheduler,
@@ -388,9 +425,16 @@ bool scheduler_group_move(struct scheduler *scheduler,
             order_move(scheduler->order, entry, now, event->at, false);
         order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
     }
+    adjust(scheduler, num);
     if (num != 0)
         scheduler_offer_group(scheduler, num);
     return true;
+}
+
+void scheduler_group_settle(struct scheduler *scheduler) {
+    uint64_t num;
+    while (groups_settle(scheduler->groups, &num))
+        adjust(scheduler, num);
 }
 
 bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
@@ -490,8 +534,8 @@ bool scheduler_group_effect(struct scheduler *scheduler,
     uint64_t *nums;
     if (groups_entry(groups, effect->num) != effect->num)
         return false;
-    /* Earlier members of the name that have not landed would land with these,
-     * but may be among those that these follow through others. */
+    /* Members that became ready before these land with them, but may be among
+     * those that these follow through others. */
     if (effect->kind == ORDER_FOLLOW &&
         !groups_is_whole(groups, effect->num, effect->num))
         return true;
@@ -503,8 +547,11 @@ bool scheduler_group_effect(struct scheduler *scheduler,
     if (effect->kind == ORDER_FAIL)
         plan_group_fail(scheduler, effect, nums, count);
     else
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+            if (effect->kind == ORDER_READY || effect->kind == ORDER_FOLLOW)
+                groups_propose(groups, nums[i]);
             plan_member(scheduler, nums[i], effect);
+        }
     arena_clear(&arena);
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "core/job.h"
 #include "core/order.h"
+#include "scheduler/scheduler_entry.h"
 #include "store/store.h"
 
 struct scheduler;
@@ -16,7 +17,7 @@ struct why;
 /* Admits a job of a group to the order as part of its group. False: the job has
  * no group and must be admitted alone. */
 bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
-                          const struct job_edge *edges, size_t edge_count);
+                          const struct job_relations *relations);
 /* Handles a committed step in place of order_move. False: the job has no
  * group. */
 bool scheduler_group_move(struct scheduler *scheduler,
@@ -27,6 +28,9 @@ bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
  * the job has no group. */
 bool scheduler_group_effect(struct scheduler *scheduler,
                             const struct order_effect *effect);
+/* The proposals were committed or not, and their events have been handled: sets
+ * that came meanwhile join the groups that did not become ready. */
+void scheduler_group_settle(struct scheduler *scheduler);
 /* The sets that land with a pending one, itself included, in the order in which
  * they land. 0: not now. */
 size_t scheduler_group_sets(struct scheduler *scheduler, uint64_t num,

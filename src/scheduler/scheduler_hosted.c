@@ -1,23 +1,21 @@
 #include "scheduler/scheduler_hosted.h"
 
 #include "core/reason.h"
+#include "scheduler/group_read.h"
 #include "scheduler/scheduler_state.h"
 
 static void add(struct scheduler *scheduler, const struct job *job);
 
 /* Sets that land together wait together. */
 static void add_group(struct scheduler *scheduler, const struct job *job,
-                      struct span group, struct arena *arena) {
-    struct store_edge_to *edges;
+                      struct arena *arena) {
+    struct job *members;
     size_t count;
-    struct job member;
-    if (!store_edges_to(scheduler->store, group, arena, &edges, &count, NULL))
+    if (!group_members_read(scheduler->store, job, arena, &members, &count,
+                            NULL))
         return;
     for (size_t i = 0; i < count; i++)
-        if (edges[i].kind == EDGE_GROUP &&
-            store_job(scheduler->store, edges[i].num, arena, &member, NULL) &&
-            job_shares_group(job, &member))
-            add(scheduler, &member);
+        add(scheduler, &members[i]);
 }
 
 /* What cannot be read now is added with the next event of the job. */
@@ -33,7 +31,7 @@ static void add_waited(struct scheduler *scheduler, const struct job *job) {
     for (size_t i = 0; i < count; i++) {
         enum edge_kind kind = edges[i].kind;
         if (kind == EDGE_GROUP)
-            add_group(scheduler, job, edges[i].to, &arena);
+            add_group(scheduler, job, &arena);
         else if ((kind == EDGE_DEPENDENCY || kind == EDGE_PRECURSOR ||
                   kind == EDGE_HINT) &&
                  store_lookup(scheduler->store, edges[i].to, &arena, &other,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/map.h"
+#include "scheduler/group_read.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_record.h"
@@ -100,21 +101,15 @@ static void ancestors_add(struct ancestors *ancestors, const struct job *job) {
 
 /* Sets that land together wait together. */
 static bool add_group(struct store *store, const struct job *job,
-                      struct span group, struct ancestors *ancestors,
-                      struct err *err) {
-    struct store_edge_to *edges;
+                      struct ancestors *ancestors, struct err *err) {
+    struct job *members;
     size_t count;
-    if (!store_edges_to(store, group, &ancestors->arena, &edges, &count, err))
+    if (!group_members_read(store, job, &ancestors->arena, &members, &count,
+                            err))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        struct job member;
-        if (edges[i].kind != EDGE_GROUP || job_state_is_final(edges[i].state))
-            continue;
-        if (!store_job(store, edges[i].num, &ancestors->arena, &member, err))
-            return false;
-        if (job_shares_group(job, &member))
-            ancestors_add(ancestors, &member);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!job_state_is_final(members[i].state))
+            ancestors_add(ancestors, &members[i]);
     return true;
 }
 
@@ -145,7 +140,7 @@ static bool add_ancestors(struct store *store, const struct job *job,
     for (size_t i = 0; ok && i < count; i++) {
         enum edge_kind kind = edges[i].kind;
         if (kind == EDGE_GROUP && !has_left)
-            ok = add_group(store, job, edges[i].to, ancestors, err);
+            ok = add_group(store, job, ancestors, err);
         else if (kind == EDGE_PRECURSOR ||
                  (!has_left && (kind == EDGE_DEPENDENCY || kind == EDGE_HINT)))
             ok = add_waited(store, job, &edges[i], ancestors, err);

@@ -3,53 +3,20 @@
 #include "scheduler/scheduler_order.h"
 
 #include "lib/log.h"
+#include "scheduler/scheduler_entry.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
-#include "scheduler/scheduler_record.h"
 #include "scheduler/scheduler_state.h"
 
 /* A job with relations enters the order, with its edges and touches. */
 void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
-    struct arena arena = ARENA_INIT;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_relations relations;
     struct err err;
-    struct job_edge *edges;
-    struct job_touch *touches;
-    size_t edge_count, touch_count;
-    bool inherits;
-    if (!scheduler_record_edges(scheduler->store, job, &arena, &edges,
-                                &edge_count, &inherits, &err) ||
-        !store_touches(scheduler->store, job->num, &arena, &touches,
-                       &touch_count, &err)) {
+    if (!scheduler_entry_read(scheduler, job, &arena, &relations, &err))
         scheduler_log_read_failure("the relations", job->num, &err);
-        arena_clear(&arena);
-        return;
-    }
-    if (scheduler_group_take(scheduler, job, edges, edge_count)) {
-        arena_clear(&arena);
-        return;
-    }
-    struct order_entry entry = {
-        .num = job->num,
-        .id = job->id,
-        .job_class = job->job_class,
-        .state = job->state,
-        .was =
-            rollback_scope_stands_as(&scheduler->scope, job->num, job->state),
-        .key = job->key,
-        .rank = job->rank,
-        .target = job->target,
-        .holds = job->holds,
-        .rb = job_has(job, JOB_ROLLS_BACK),
-        .admitted = scheduler_job_admitted(scheduler, job),
-        .since = job->since,
-        .edges = edges,
-        .edge_count = edge_count,
-        .inherits = inherits,
-        .touches = touches,
-        .touch_count = touch_count,
-    };
-    order_admit(scheduler->order, &entry);
-    arena_clear(&arena);
+    else if (!scheduler_group_take(scheduler, job, &relations))
+        scheduler_entry_admit(scheduler, job, &relations);
 }
 
 static void fill_successors(struct scheduler *scheduler, struct span id,

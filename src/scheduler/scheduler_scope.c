@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "scheduler/group_read.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_order.h"
@@ -30,29 +31,6 @@ static void cover(struct rollback_scope *scope, uint64_t num, struct span id) {
     scope->ids[scope->count++] = arena_span(arena, id);
 }
 
-static bool cover_group(struct scheduler *scheduler,
-                        struct rollback_scope *scope, const struct job *job,
-                        struct span group, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_edge_to *edges;
-    size_t count;
-    if (!store_edges_to(scheduler->store, group, &arena, &edges, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        struct job other;
-        if (edges[i].kind != EDGE_GROUP ||
-            (edges[i].state != STATE_EXECUTING &&
-             edges[i].state != STATE_DONE) ||
-            rollback_scope_covers(scope, edges[i].num) != STATE_NONE)
-            continue;
-        if (!store_job(scheduler->store, edges[i].num, &arena, &other, err))
-            return false;
-        if (job_shares_group(job, &other))
-            cover(scope, other.num, other.id);
-    }
-    return true;
-}
-
 /* What lands together with a member becomes a member when both have landed.
  * Until then the plan does not name it, but nobody may build on it any more.
  * After a crash, one of them may be done before it is known that the other has
@@ -61,17 +39,18 @@ static bool cover_companions(struct scheduler *scheduler,
                              struct rollback_scope *scope,
                              const struct job *job, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job_edge *edges;
+    struct job *members;
     size_t count;
     if (job->state != STATE_EXECUTING)
         return true;
-    if (!store_edges_from(scheduler->store, job->num, &arena, &edges, &count,
-                          err))
+    if (!group_members_read(scheduler->store, job, &arena, &members, &count,
+                            err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (edges[i].kind == EDGE_GROUP &&
-            !cover_group(scheduler, scope, job, edges[i].to, err))
-            return false;
+        if ((members[i].state == STATE_EXECUTING ||
+             members[i].state == STATE_DONE) &&
+            rollback_scope_covers(scope, members[i].num) == STATE_NONE)
+            cover(scope, members[i].num, members[i].id);
     return true;
 }
 

@@ -1,40 +1,20 @@
 #include "scheduler/target_outage.h"
 
 #include "core/outage.h"
-
-static bool read_hold_of_group(struct store *store, const struct job *job,
-                               struct span group, bool *ret_held,
-                               struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_edge_to *edges;
-    size_t count;
-    if (!store_edges_to(store, group, &arena, &edges, &count, err))
-        return false;
-    for (size_t i = 0; i < count && !*ret_held; i++) {
-        struct job other;
-        if (edges[i].kind != EDGE_GROUP ||
-            !(STATE_BIT(edges[i].state) & STATES_LIVE))
-            continue;
-        if (!store_job(store, edges[i].num, &arena, &other, err))
-            return false;
-        *ret_held = other.holds != 0 && job_shares_group(job, &other);
-    }
-    return true;
-}
+#include "scheduler/group_read.h"
 
 /* True if the set, or one that lands together with it, is held. */
 static bool read_hold(struct store *store, const struct job *job,
                       bool *ret_held, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job_edge *edges;
+    struct job *members;
     size_t count;
     *ret_held = job->holds != 0;
-    if (!store_edges_from(store, job->num, &arena, &edges, &count, err))
+    if (!group_members_read(store, job, &arena, &members, &count, err))
         return false;
-    for (size_t i = 0; i < count && !*ret_held; i++)
-        if (edges[i].kind == EDGE_GROUP &&
-            !read_hold_of_group(store, job, edges[i].to, ret_held, err))
-            return false;
+    for (size_t i = 0; i < count; i++)
+        *ret_held |=
+            !job_state_is_final(members[i].state) && members[i].holds != 0;
     return true;
 }
 

@@ -680,6 +680,46 @@ one_fails_all_fail() {
 scenario 'if a member cannot land, none does, and each names that member' \
     one_fails_all_fail
 
+# The sets of the first group are pending when those of the second come. The
+# second cannot land: a file that it adds was added since its base.
+two_groups_of_one_name() {
+    make_base
+    old=$(git -C project.git rev-parse main)
+    make_set z DC taken 1
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    for id in a1 a2; do
+        make_set $id DC $id 1 '##group' 'web 2'
+        pointsman change submit "$made"
+    done
+    within pointsman daemon queue --until-idle
+    in_one_place a1 P
+    make_set b1 DC b1 1 '##group' 'web 2'
+    pointsman change submit "$made"
+    make_set b2 DC taken 2 '##group' 'web 2' '##base' "$old"
+    pointsman change submit "$made"
+    within pointsman daemon queue --until-idle
+    in_one_place b2 P
+    within pointsman daemon all --until-idle
+    in_one_place a1 D
+    in_one_place a2 D
+    in_one_place b2 F
+    same reason "$(pointsman status --json b1 | jq -r .reason)" group-failed
+    same b1 "$(times_landed b1)" 0
+    # A third one lands, and a rollback of the first leaves it alone.
+    for id in c1 c2; do
+        make_set $id DC $id 1 '##group' 'web 2'
+        pointsman change submit "$made"
+    done
+    within pointsman daemon all --until-idle
+    pointsman rollback --preview a1 >preview
+    says a2 preview
+    ! grep -q c1 preview || wrong 'another group is rolled back too'
+    ends 0 pointsman fsck
+}
+scenario 'groups of one name that wait at once land and fail by themselves' \
+    two_groups_of_one_name
+
 ordered_as_one() {
     make_base
     # A member of higher class does not overtake the sets that touch its files.

@@ -89,6 +89,33 @@ static bool read_ghost(struct world *world, const struct ghost *ghost,
     return found;
 }
 
+/* The number of the first event that took the set to this state; 0: none. */
+static uint64_t first_step(struct world *world, const struct ghost *ghost,
+                           enum job_state to) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    if (!store_events(world->store, 0, ghost->num, 0, &arena, &events, &count,
+                      NULL))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_MOVE && events[i].to == to)
+            return events[i].seq;
+    return 0;
+}
+
+/* O13: one came when the other was ready already. */
+static bool came_later(struct world *world, const struct ghost *ghost,
+                       const struct ghost *than) {
+    uint64_t ready = first_step(world, than, STATE_PENDING);
+    return ready != 0 && first_step(world, ghost, STATE_QUEUED) > ready;
+}
+
+static bool are_apart(struct world *world, const struct ghost *ghost,
+                      const struct ghost *other) {
+    return came_later(world, ghost, other) || came_later(world, other, ghost);
+}
+
 /* A set becomes pending. If others that touch its paths are pending or execute,
  * it follows them: they have to go first. */
 static void judge_pending(struct world *world, struct ghost *ghost,
@@ -101,7 +128,8 @@ static void judge_pending(struct world *world, struct ghost *ghost,
         struct ghost *other = value;
         struct job job;
         if (other == ghost || !other->change || other->rollback ||
-            (ghost->group[0] && strcmp(ghost->group, other->group) == 0) ||
+            (ghost->group[0] && strcmp(ghost->group, other->group) == 0 &&
+             !came_later(world, ghost, other)) ||
             !paths_clash(ghost->paths, other->paths) ||
             !read_ghost(world, other, &arena, &job) ||
             !is_pending_or_executing(&job))
@@ -130,6 +158,17 @@ static void judge_dep_failed(struct world *world, const struct ghost *ghost) {
                    after->id);
 }
 
+/* The detail names the set with which it fails. */
+static void judge_group_failed(struct world *world, const struct ghost *ghost,
+                               struct span detail) {
+    struct span id;
+    span_cut(&detail, ' ', &id);
+    const struct ghost *other = world_ghost(world, id);
+    if (other != NULL && are_apart(world, ghost, other))
+        world_fail(world, "%s fails with %s of another group", ghost->id,
+                   other->id);
+}
+
 void judge_event(void *ctx, const struct store_event *event) {
     struct world *world = ctx;
     if (event->kind != EVENT_MOVE || event->from == STATE_NONE)
@@ -145,6 +184,8 @@ void judge_event(void *ctx, const struct store_event *event) {
         judge_pending(world, ghost, follows);
     if (span_is(event->reason, "dep-failed"))
         judge_dep_failed(world, ghost);
+    if (span_is(event->reason, "group-failed"))
+        judge_group_failed(world, ghost, event->detail);
 }
 
 static size_t place_in(const struct process *process,
@@ -165,7 +206,8 @@ static void judge_goes_first(struct world *world, const struct process *process,
     size_t place = place_in(process, other);
     if (place < at)
         return;
-    if (ghost->group[0] && strcmp(ghost->group, other->group) == 0)
+    if (ghost->group[0] && strcmp(ghost->group, other->group) == 0 &&
+        !came_later(world, ghost, other))
         return;
     if (!read_ghost(world, other, &arena, &job))
         world_fail(world, "%s is gone", other->id);
@@ -292,7 +334,9 @@ void judge_start(struct world *world, const struct process *process) {
             judge_neighbours(world, process, set);
         judge_dependency(world, process, set);
         judge_forbidden(world, set);
-        if (!process->train.lands && strcmp(set->group, ghost->group) != 0)
+        if (!process->train.lands && set != ghost &&
+            (strcmp(set->group, ghost->group) != 0 ||
+             are_apart(world, set, ghost)))
             world_fail(world, "%s lands with %s of another group", set->id,
                        ghost->id);
     }

@@ -10,14 +10,15 @@ static unsigned line[MAX], line_count, places; /* the list L */
 void model_show(void) {
     for (unsigned i = 0; i < row_count; i++)
         print_message(
-            "# %s %c%s%s group %u:%u under s%u target '%s' touches %x deps "
+            "# %s %c%s%s group %u.%u:%u under s%u target '%s' touches %x deps "
             "%x%s hints %x olds %x record %x key %s rank %s%s%s\n",
             rows[i].id, job_state_letter(rows[i].state),
             rows[i].holds != 0 ? " held" : "", rows[i].plain ? " plain" : "",
-            rows[i].group, rows[i].want, rows[i].unit, rows[i].target,
-            rows[i].touched, rows[i].deps, rows[i].dep_nobody ? "+nobody" : "",
-            rows[i].hints, rows[i].olds, rows[i].record, rows[i].key,
-            rows[i].rank, rows[i].placed ? "" : " unplaced",
+            rows[i].group, rows[i].instance, rows[i].want, rows[i].unit,
+            rows[i].target, rows[i].touched, rows[i].deps,
+            rows[i].dep_nobody ? "+nobody" : "", rows[i].hints, rows[i].olds,
+            rows[i].record, rows[i].key, rows[i].rank,
+            rows[i].placed ? "" : " unplaced",
             rows[i].failing ? " failing" : "");
     print_message("# L:");
     for (unsigned p = 0; p < line_count; p++)
@@ -99,30 +100,68 @@ static enum served served(unsigned i, mask *chain) {
 
 /* ---- groups ------------------------------------------------------------- */
 
-bool same_group(unsigned i, unsigned k) {
+bool same_name(unsigned i, unsigned k) {
     return rows[i].group != 0 && rows[i].group == rows[k].group &&
            strcmp(rows[i].target, rows[k].target) == 0;
+}
+
+bool same_group(unsigned i, unsigned k) {
+    return same_name(i, k) && rows[i].instance == rows[k].instance;
+}
+
+static bool ended_alone(unsigned i) {
+    return rows[i].ended_seq != 0 && rows[i].state != STATE_DONE;
+}
+
+/* Nobody joins the group of this row any more. */
+static bool is_closed(unsigned i) {
+    for (unsigned k = 0; k < row_count; k++)
+        if (same_group(i, k) &&
+            (rows[k].ready_seq != 0 || rows[k].proposed || ended_alone(k)))
+            return true;
+    return false;
+}
+
+void group_begin(unsigned i) {
+    unsigned newest = 0;
+    bool closed = true;
+
+    for (unsigned k = 0; k < row_count; k++)
+        if (k != i && same_name(i, k) && rows[k].instance > newest) {
+            newest = rows[k].instance;
+            closed = is_closed(k);
+        }
+    rows[i].instance = closed ? newest + 1 : newest;
+}
+
+void groups_merge(void) {
+    for (unsigned i = 0; i < row_count; i++)
+        rows[i].proposed = false;
+    for (unsigned i = 0; i < row_count; i++)
+        for (unsigned k = 0; k < row_count; k++)
+            if (same_name(i, k) && rows[k].instance > rows[i].instance &&
+                !is_closed(i))
+                rows[k].instance = rows[i].instance;
 }
 
 bool fails_with_group(unsigned i) {
     if (rows[i].state == STATE_EXECUTING)
         return false;
     for (unsigned k = 0; k < row_count; k++)
-        if (same_group(i, k) && rows[k].ended_seq > rows[i].admitted_seq &&
-            rows[k].state != STATE_DONE)
+        if (same_group(i, k) && ended_alone(k))
             return true;
     return false;
 }
 
 bool is_incomplete(unsigned i) {
-    unsigned open = 0, want = 0;
+    unsigned live = 0, want = 0;
 
     for (unsigned k = 0; k < row_count; k++)
-        if (same_group(i, k) && is_open(k)) {
-            open++;
+        if (same_group(i, k) && is_live(k)) {
+            live++;
             want = rows[k].want > want ? rows[k].want : want;
         }
-    return open < want;
+    return live < want;
 }
 
 /* When the first waiting member of the group of i arrived. */

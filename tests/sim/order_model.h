@@ -27,8 +27,10 @@ struct row {
     bool dep_nobody, rolled_back;
     struct wall admitted;
     unsigned group, want; /* 0: in no group, no COUNT given */
-    uint64_t admitted_seq, ended_seq;
-    unsigned unit; /* the first member of its unit */
+    uint64_t admitted_seq, staged_seq, ready_seq, ended_seq;
+    unsigned instance; /* which of the groups of that name; from 1 */
+    bool proposed;     /* to become ready */
+    unsigned unit;     /* the first member of its unit */
     /* Used by the model, and kept in the first member of a unit. */
     bool placed, failing, uses_record, moved;
     unsigned place, old_place;
@@ -73,9 +75,14 @@ bool rows_clash(unsigned i, unsigned k);
 
 /* ---- groups ---- */
 
+bool same_name(unsigned i, unsigned k);
 bool same_group(unsigned i, unsigned k);
-/* Returns whether a member of its group ended without landing since i
- * arrived. */
+/* Row i has come: finds the group of its name that it belongs to. */
+void group_begin(unsigned i);
+/* No row is proposed to become ready any more: if the newest group of a name
+ * did not become ready, the rows that came meanwhile belong to it. */
+void groups_merge(void);
+/* Returns whether a member of its group ended without landing. */
 bool fails_with_group(unsigned i);
 /* Returns whether members of its group are still missing. */
 bool is_incomplete(unsigned i);

@@ -150,7 +150,7 @@ static void add_member(struct entry *entry, unsigned i, mask inside) {
     }
 }
 
-/* Admits the open members of i's group to the order again, as one entry. */
+/* Admits the open members of i's group to the order, as one entry. */
 static void report_open(unsigned i) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct groups *groups = registry.groups;
@@ -159,11 +159,8 @@ static void report_open(unsigned i) {
     size_t count = groups_open(groups, i + 1, &arena, &nums);
     mask inside = 0;
 
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++)
         inside |= bit((unsigned)nums[k] - 1);
-        if (groups_entry(groups, nums[k]) != 0)
-            order_forget(registry.order, groups_entry(groups, nums[k]));
-    }
     entry_begin(&entry, (unsigned)nums[0] - 1);
     for (size_t k = 0; k < count; k++) {
         unsigned member = (unsigned)nums[k] - 1;
@@ -179,26 +176,69 @@ static void report_open(unsigned i) {
     unit_form(i);
 }
 
+/* Makes the entries of the order fit the groups of this name. */
+static void adjust(uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct groups *groups = registry.groups;
+    uint64_t *nums;
+    size_t count = groups_strays(groups, num, &arena, &nums);
+
+    for (size_t k = 0; k < count; k++) {
+        if (groups_entry(groups, nums[k]) != 0)
+            order_forget(registry.order, groups_entry(groups, nums[k]));
+        groups_enter(groups, nums[k], 0);
+    }
+    for (size_t k = 0; k < count; k++) {
+        unsigned i = (unsigned)nums[k] - 1;
+
+        if (groups_entry(groups, nums[k]) != 0)
+            continue;
+        if (!is_open(i))
+            BROKEN("%s is ready and is admitted again", rows[i].id);
+        report_open(i);
+    }
+}
+
+void registry_settle(void) {
+    uint64_t num;
+
+    groups_merge();
+    while (groups_settle(registry.groups, &num))
+        adjust(num);
+}
+
+static struct group_life life_of(unsigned i) {
+    const struct row *row = &rows[i];
+
+    return (struct group_life){.num = i + 1,
+                               .admitted_seq = row->admitted_seq,
+                               .staged_seq = row->staged_seq,
+                               .ready_seq = row->ready_seq};
+}
+
 static void report_ended(unsigned i) {
     struct group_id group = group_of(i);
-    for (unsigned k = 0; k < row_count; k++)
-        if (same_group(i, k) && rows[k].ended_seq != 0 &&
+
+    for (unsigned k = 0; k < row_count; k++) {
+        struct group_life life = life_of(k);
+
+        life.ended_seq = rows[k].ended_seq;
+        if (same_name(i, k) && life.ended_seq != 0 &&
             rows[k].state != STATE_DONE)
-            groups_ended(registry.groups, &group, span_of(rows[k].id),
-                         rows[k].ended_seq);
+            groups_ended(registry.groups, &group, span_of(rows[k].id), &life);
+    }
 }
 
 static void join(unsigned i) {
     const struct row *row = &rows[i];
     struct span needs[MAX];
-    struct group_member member = {.num = i + 1,
+    struct group_member member = {.life = life_of(i),
                                   .id = span_of(row->id),
                                   .group = group_of(i),
                                   .want = row->want,
                                   .state = row->state,
                                   .holds = row->holds,
                                   .admitted = row->admitted,
-                                  .admitted_seq = row->admitted_seq,
                                   .key = span_of(row->key),
                                   .needs = needs};
     bool known = groups_knows(registry.groups, &member.group);
@@ -217,7 +257,7 @@ static void join(unsigned i) {
 static void admit_member(unsigned i, bool at_start) {
     join(i);
     if (is_open(i)) {
-        report_open(i);
+        adjust(i + 1);
         return;
     }
     groups_enter(registry.groups, i + 1, i + 1);
@@ -238,15 +278,14 @@ static void member_left(unsigned i, uint64_t entry, uint64_t other,
                         enum job_state to) {
     struct groups *groups = registry.groups;
     uint64_t under = groups_under(groups, other, entry);
-    enum job_state state = groups_state(groups, other, entry);
 
-    if (under == 0)
+    if (under == 0) {
         order_move(registry.order, entry, to, registry.now, false);
-    if (under != 0 && state != STATE_QUEUED && state != STATE_STAGED)
-        return;
-    rows[i].unit = i;
-    if (under != 0)
-        report_open((unsigned)under - 1);
+    } else if (is_open((unsigned)under - 1)) {
+        rows[i].unit = i;
+        order_forget(registry.order, entry);
+        groups_dissolve(groups, under, entry);
+    }
 }
 
 static void step_member(unsigned i, enum job_state to) {
@@ -258,12 +297,14 @@ static void step_member(unsigned i, enum job_state to) {
     groups_move(groups, num, to, registry.seq, false);
     if (!groups_has(groups, num)) {
         member_left(i, entry, other, to);
+        adjust(other);
         return;
     }
     now = groups_state(groups, num, entry);
     if (now != before)
         order_move(registry.order, entry, now, registry.now, false);
     order_hold(registry.order, entry, holds_of(num, entry));
+    adjust(num);
 }
 
 unsigned registry_entry(unsigned i) {
@@ -295,8 +336,10 @@ static void report_superseded(unsigned i) {
 }
 
 void registry_admit(unsigned i, bool at_start) {
-    if (!at_start)
+    if (!at_start) {
         rows[i].admitted_seq = ++registry.seq;
+        group_begin(i);
+    }
     if (rows[i].plain) {
         report_if_watched(i);
     } else if (rows[i].group != 0) {
@@ -322,6 +365,10 @@ void registry_step(unsigned i, enum job_state to) {
     rows[i].state = to;
     rows[i].failing = false;
     registry.seq++;
+    if (to == STATE_STAGED && rows[i].staged_seq == 0)
+        rows[i].staged_seq = registry.seq;
+    if (to == STATE_PENDING && rows[i].ready_seq == 0)
+        rows[i].ready_seq = registry.seq;
     if (job_state_is_final(to)) {
         rows[i].ended_seq = registry.seq;
         if (members(rows[i].unit) == 0) {

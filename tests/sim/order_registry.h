@@ -21,6 +21,8 @@ void registry_close(void);
 void registry_admit(unsigned i, bool at_start);
 void registry_step(unsigned i, enum job_state to);
 void registry_hold(unsigned i, unsigned holds);
+/* The proposals of a scan were committed or lost. */
+void registry_settle(void);
 /* Answers the questions of the order. */
 void registry_answer(void);
 /* Reports a change of row i to the order. */

@@ -22,9 +22,12 @@ static const char *const targets[] = {"main", "main", "main", "site", ""};
 static struct arena arena;
 static struct random chance;
 static uint64_t digest;
+static unsigned most; /* rows of this history */
+static mask late;     /* rows that came after what is being committed */
 static struct {
     unsigned long proposals, lost, ready, failed, cycles, recomputed, spliced,
-        ranks, restarts, drained, landed_as_group, landed_cycles, alone, late;
+        arrived, apart, ranks, restarts, drained, landed_as_group,
+        landed_cycles, alone, late;
 } seen;
 
 static bool percent(unsigned p) {
@@ -34,6 +37,8 @@ static bool percent(unsigned p) {
 static unsigned below(unsigned n) {
     return (unsigned)random_below(&chance, n);
 }
+
+static void row_new(void);
 
 /* ---- judging proposals --------------------------------------------------- */
 
@@ -47,7 +52,7 @@ static void judge_neighbours(unsigned i, mask groups, unsigned states) {
 
 static void judge_ready(unsigned i) {
     unsigned u = rows[i].unit;
-    mask waits = full_waits(u);
+    mask waits = full_waits(u) & ~late;
 
     if (fails_with_group(i))
         return; /* another member was cancelled, so it cannot land any more */
@@ -66,6 +71,10 @@ static void judge_ready(unsigned i) {
 
 static void judge_failure(unsigned i, struct span reason) {
     unsigned why = cannot_run(i, registry.now);
+    /* A ready row does not wait for successors of what it depends on (O20);
+     * here, that is another member of its group. */
+    if (rows[i].state == STATE_PENDING && why & CANNOT_ALONE)
+        why |= CANNOT_FAILED;
     bool right = span_is(reason, "dep-failed")         ? why & CANNOT_FAILED
                  : span_is(reason, "dep-rolled-back")  ? why & CANNOT_ROLLED
                  : span_is(reason, "dep-unknown")      ? why & CANNOT_UNKNOWN
@@ -171,9 +180,13 @@ static void plan_effect(const struct order_effect *effect) {
         unit_is_held(u))
         BROKEN("%s is held, or its group is incomplete", rows[u].id);
     for (unsigned i = 0; i < row_count; i++)
-        if (all & bit(i) &&
-            !(effect->kind == ORDER_RECOMPUTE && rows[i].state != STATE_STAGED))
+        if (all & bit(i) && !(effect->kind == ORDER_RECOMPUTE &&
+                              rows[i].state != STATE_STAGED)) {
             part_of_effect(i, own_kind(effect, i), effect);
+            rows[i].proposed |= effect->kind == ORDER_READY;
+            if (rows[i].proposed)
+                groups_propose(registry.groups, i + 1);
+        }
 }
 
 static void plan_groups(void) {
@@ -267,6 +280,18 @@ static void lose_rest(size_t from) {
     }
 }
 
+/* Another process admits a row. */
+static void row_late(void) {
+    if (row_count >= most)
+        return;
+    late |= bit(row_count);
+    row_new();
+    seen.arrived++;
+    for (unsigned k = 0; k + 1 < row_count; k++)
+        seen.apart +=
+            same_name(row_count - 1, k) && rows[k].proposed && is_live(k);
+}
+
 /* Commits the parts in order, each if its row still has the expected state; the
  * parts of one entry are committed together. */
 static void commit_all(bool may_lose) {
@@ -276,6 +301,8 @@ static void commit_all(bool may_lose) {
             to++;
         if (may_lose)
             cancel_first(from, to);
+        if (may_lose && percent(3))
+            row_late();
         if (may_lose && percent(1)) {
             lose_rest(from);
             return;
@@ -317,6 +344,8 @@ static size_t scan(bool may_lose) {
     seen.proposals += count;
     count = part_count;
     commit_all(may_lose);
+    registry_settle();
+    late = 0;
     order_check(registry.order);
     return count;
 }
@@ -447,7 +476,7 @@ static int last_incomplete(void) {
 
 /* Puts the row into one of three groups, preferably an incomplete one. Some
  * members depend on each other or on members that arrive later. */
-static void draw_group(unsigned i, unsigned most) {
+static void draw_group(unsigned i) {
     struct row *row = &rows[i];
     int lacking = last_incomplete();
 
@@ -458,7 +487,7 @@ static void draw_group(unsigned i, unsigned most) {
         row->target = rows[lacking].target;
     }
     for (unsigned k = 0; k < i; k++)
-        if (same_group(i, k) && is_open(k)) {
+        if (same_name(i, k) && is_open(k)) {
             row->want = percent(90) ? rows[k].want : row->want;
             if (percent(35))
                 row->deps |= bit(k);
@@ -467,7 +496,7 @@ static void draw_group(unsigned i, unsigned most) {
         row->deps |= bit(i + 1);
 }
 
-static void row_new(unsigned most) {
+static void row_new(void) {
     unsigned i = row_count;
     struct row *row = &rows[i];
 
@@ -508,7 +537,7 @@ static void row_new(unsigned most) {
     if (percent(10))
         row->holds = percent(50) ? HOLD_OPERATOR : HOLD_APPROVAL;
     if (row->target[0] != '\0' && percent(40))
-        draw_group(i, most);
+        draw_group(i);
     registry_admit(i, false);
 }
 
@@ -658,11 +687,11 @@ static void restart(void) {
     seen.restarts++;
 }
 
-static void random_step(unsigned most) {
+static void random_step(void) {
     unsigned draw = below(100);
 
     if (draw < 25)
-        row_new(most);
+        row_new();
     else if (draw < 45)
         start_one();
     else if (draw < 65)
@@ -719,12 +748,10 @@ static void drain(void) {
 }
 
 static uint64_t history(uint64_t number) {
-    unsigned most;
-
     history_begin(number);
     most = 3 + below(23);
     for (unsigned i = 0; i < STEPS; i++)
-        random_step(most);
+        random_step();
     drain();
     registry_close();
     arena_clear(&arena);

@@ -27,13 +27,17 @@ static struct group_id on_main(const char *name, const char *by) {
 static void join(uint64_t num, const char *id, const char *group, unsigned want,
                  enum job_state state, const char *needs) {
     struct span need = span_of(needs);
-    struct group_member member = {.num = num,
+    struct group_life life = {.num = num, .admitted_seq = num};
+    if (state != STATE_QUEUED)
+        life.staged_seq = 300;
+    if (state == STATE_PENDING || state == STATE_EXECUTING)
+        life.ready_seq = 400;
+    struct group_member member = {.life = life,
                                   .id = span_of(id),
                                   .group = on_main(group, submitter),
                                   .want = want,
                                   .state = state,
                                   .admitted = {(int64_t)num * NS_PER_S},
-                                  .admitted_seq = num,
                                   .key = span_of(id),
                                   .needs = &need,
                                   .need_count = need.len > 0};
@@ -41,7 +45,7 @@ static void join(uint64_t num, const char *id, const char *group, unsigned want,
 }
 
 static void move(uint64_t num, enum job_state to) {
-    assert_true(groups_move(groups, num, to, 100 + num, false));
+    assert_true(groups_move(groups, num, to, 500 + num, false));
 }
 
 /* The sets that land with `num`, in their order, such as "3 1 2". */
@@ -175,16 +179,15 @@ no_group_lands_while_a_member_is_held_landing_or_undecided(void **state) {
     assert_string_equal(landing(1), "1 2");
 }
 
-static void
-when_a_member_fails_only_earlier_members_fail_with_it(void **state) {
+static void when_a_member_fails_only_its_own_group_fails(void **state) {
     (void)state;
     struct group_fail *list;
     join(1, "a", "g", 0, STATE_STAGED, "");
     join(2, "b", "g", 0, STATE_EXECUTING, "");
     join(3, "c", "g", 0, STATE_PENDING, "");
-    move(3, STATE_TERMINATED); /* at 103 */
+    move(3, STATE_TERMINATED); /* at 503 */
     assert_false(groups_has(groups, 3));
-    join(200, "d", "g", 0, STATE_QUEUED, "");
+    join(600, "d", "g", 0, STATE_QUEUED, "");
     assert_int_equal(fails(&list, 1), 1);
     assert_int_equal(list[0].num, 1);
     assert_int_equal(list[0].from, STATE_STAGED);
@@ -196,8 +199,138 @@ when_a_member_fails_only_earlier_members_fail_with_it(void **state) {
     groups = groups_new();
     join(1, "a", "g", 0, STATE_STAGED, "");
     struct group_id group = on_main("g", submitter);
-    groups_ended(groups, &group, SPAN("c"), 103);
+    groups_ended(groups, &group, SPAN("c"),
+                 &(struct group_life){.num = 3,
+                                      .admitted_seq = 3,
+                                      .staged_seq = 300,
+                                      .ready_seq = 400,
+                                      .ended_seq = 503});
+    join(600, "d", "g", 0, STATE_QUEUED, "");
     assert_int_equal(fails(&list, 1), 1);
+    assert_int_equal(list[0].num, 1);
+    /* One that a rollback has abandoned may still come back. */
+    join(3, "c", "g", 0, STATE_ABANDONED, "");
+    assert_int_equal(fails(&list, 1), 0);
+    /* A set that ended is reported before those that lived with it. */
+    groups_ended(groups, &group, SPAN("e"),
+                 &(struct group_life){
+                     .num = 601, .admitted_seq = 601, .ended_seq = 603});
+    join(602, "f", "g", 0, STATE_QUEUED, "");
+    assert_int_equal(fails(&list, 1), 3);
+}
+
+/* The groups of sets, such as "1 1 3". */
+static const char *divided(struct group_life *lives, size_t count) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    group_life_divide(lives, count);
+    for (size_t i = 0; i < count; i++)
+        text_addf(&text, "%s%d", i > 0 ? " " : "", (int)lives[i].group);
+    return arena_string(&arena, text_span(&text));
+}
+
+#define DIVIDED(...)                                     \
+    divided((struct group_life[]){__VA_ARGS__},          \
+            sizeof((struct group_life[]){__VA_ARGS__}) / \
+                sizeof(struct group_life))
+
+static void a_name_is_divided_into_groups_by_what_happened(void **state) {
+    (void)state;
+    assert_string_equal(DIVIDED({1, .admitted_seq = 1}, {2, .admitted_seq = 2}),
+                        "1 1");
+    /* One became ready, or ended, before the next came. */
+    assert_string_equal(
+        DIVIDED({1, .admitted_seq = 1, .staged_seq = 2, .ready_seq = 3},
+                {2, .admitted_seq = 4}, {3, .admitted_seq = 5}),
+        "1 2 2");
+    assert_string_equal(DIVIDED({1, .admitted_seq = 1, .ended_seq = 3},
+                                {2, .admitted_seq = 2}, {3, .admitted_seq = 4}),
+                        "1 1 3");
+    /* 2 had come but was not staged when 1 became ready; 3 was staged, and has
+     * become ready later, after a rollback. */
+    assert_string_equal(
+        DIVIDED({1, .admitted_seq = 1, .staged_seq = 4, .ready_seq = 6},
+                {2, .admitted_seq = 2, .staged_seq = 7, .ready_seq = 8},
+                {3, .admitted_seq = 3, .staged_seq = 5, .ready_seq = 9},
+                {4, .admitted_seq = 10}),
+        "1 2 1 4");
+    /* The end of 1 says nothing about 3, whose group it is not. */
+    assert_string_equal(DIVIDED({1, .admitted_seq = 1, .staged_seq = 2,
+                                 .ready_seq = 3, .ended_seq = 6},
+                                {2, .admitted_seq = 4}, {3, .admitted_seq = 7}),
+                        "1 2 2");
+}
+
+static void two_groups_of_one_name_wait_at_once(void **state) {
+    (void)state;
+    struct group_fail *list;
+    join(1, "a", "g", 2, STATE_PENDING, "");
+    join(2, "b", "g", 2, STATE_PENDING, "");
+    join(401, "c", "g", 2, STATE_QUEUED, "");
+    assert_string_equal(landing(1), "1 2");
+    assert_false(groups_may_stage(groups, 401));
+    assert_int_equal(wall_s(groups_next_time(groups, 60000)), 461);
+    join(402, "d", "g", 2, STATE_QUEUED, "");
+    assert_true(groups_may_stage(groups, 401));
+    assert_int_equal(groups_other_member(groups, 402), 401);
+    for (uint64_t num = 401; num <= 402; num++)
+        groups_move(groups, num, STATE_STAGED, 100 + num, false);
+    for (uint64_t num = 401; num <= 402; num++)
+        move(num, STATE_PENDING);
+    assert_string_equal(landing(1), "1 2");
+    assert_string_equal(landing(402), "401 402");
+    assert_int_equal(groups_leader(groups, 402), 401);
+    assert_true(groups_may_start(groups, 1) && groups_may_start(groups, 401));
+    groups_hold(groups, 402, HOLD_OPERATOR);
+    assert_string_equal(landing(1), "1 2");
+    groups_hold(groups, 402, 0);
+    move(402, STATE_FAILED);
+    assert_int_equal(fails(&list, 1), 1);
+    assert_int_equal(list[0].num, 401);
+    assert_string_equal(landing(1), "1 2");
+    move(1, STATE_FAILED);
+    assert_int_equal(fails(&list, 1), 2);
+    assert_string_equal(arena_string(&arena, list[0].detail),
+                        list[0].num == 2 ? "a of its group 'g' did not land"
+                                         : "d of its group 'g' did not land");
+}
+
+static void who_comes_while_a_group_becomes_ready_begins_another(void **state) {
+    (void)state;
+    uint64_t *nums, name;
+    join(1, "a", "g", 0, STATE_STAGED, "");
+    groups_enter(groups, 1, 1);
+    groups_propose(groups, 1);
+    join(301, "b", "g", 0, STATE_QUEUED, "");
+    assert_int_equal(groups_open(groups, 1, &arena, &nums), 1);
+    assert_int_equal(groups_strays(groups, 1, &arena, &nums), 1);
+    assert_int_equal(nums[0], 301);
+    groups_enter(groups, 301, 301);
+    assert_int_equal(groups_strays(groups, 1, &arena, &nums), 0);
+    /* The proposal was lost: they are one group, and need one entry. */
+    assert_true(groups_settle(groups, &name));
+    assert_int_equal(name, 301);
+    assert_false(groups_settle(groups, &name));
+    assert_int_equal(groups_open(groups, 1, &arena, &nums), 2);
+    assert_int_equal(groups_strays(groups, 1, &arena, &nums), 2);
+    groups_enter(groups, 301, 1);
+    assert_int_equal(groups_strays(groups, 1, &arena, &nums), 0);
+    /* It was committed after all, by another process. */
+    groups_propose(groups, 1);
+    move(1, STATE_PENDING);
+    assert_true(groups_settle(groups, &name));
+    assert_int_equal(groups_strays(groups, 1, &arena, &nums), 2);
+    assert_int_equal(groups_under(groups, 301, 1), 1);
+    groups_dissolve(groups, 301, 1);
+    assert_int_equal(groups_entry(groups, 1), 0);
+    assert_string_equal(landing(1), "1");
+    /* The last one leaves before its proposal is settled. */
+    groups_propose(groups, 301);
+    move(1, STATE_DONE);
+    move(301, STATE_TERMINATED);
+    assert_true(groups_settle(groups, &name));
+    assert_int_equal(name, 0);
+    struct group_id group = on_main("g", submitter);
+    assert_false(groups_knows(groups, &group));
 }
 
 static void a_member_that_is_done_does_not_affect_the_others(void **state) {
@@ -231,7 +364,10 @@ static void a_set_that_replaces_a_dependency_lands_first(void **state) {
     (void)state;
     struct span replaced[] = {SPAN("other"), SPAN("old")};
     join(1, "a", "g", 2, STATE_PENDING, "old");
-    groups_join(groups, &(struct group_member){.num = 2,
+    groups_join(groups, &(struct group_member){.life = {.num = 2,
+                                                        .admitted_seq = 2,
+                                                        .staged_seq = 300,
+                                                        .ready_seq = 400},
                                                .id = SPAN("b"),
                                                .group = on_main("g", submitter),
                                                .want = 2,
@@ -263,7 +399,10 @@ int main(void) {
         T(a_member_that_became_ready_alone_waits_for_the_others),
         T(a_member_that_ended_keeps_the_others_from_starting),
         T(no_group_lands_while_a_member_is_held_landing_or_undecided),
-        T(when_a_member_fails_only_earlier_members_fail_with_it),
+        T(when_a_member_fails_only_its_own_group_fails),
+        T(a_name_is_divided_into_groups_by_what_happened),
+        T(two_groups_of_one_name_wait_at_once),
+        T(who_comes_while_a_group_becomes_ready_begins_another),
         T(a_member_that_is_done_does_not_affect_the_others),
         T(a_set_that_replaces_a_dependency_lands_first),
         T(only_the_leader_of_a_complete_group_may_start),

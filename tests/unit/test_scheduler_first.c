@@ -810,9 +810,10 @@ nobody_builds_on_what_landed_with_a_member_of_a_rollback(void **state) {
     (void)state;
     SUBMIT({"one", CLASS_DC, "main", "a", NULL, 0, "group"},
            {"two", CLASS_DC, "main", "b", NULL, 0, "group"});
+    move("one", STATE_QUEUED, STATE_STAGED, "staged");
+    move("two", STATE_QUEUED, STATE_STAGED, "staged");
     for (unsigned i = 0; i < 2; i++) {
         const char *id = i == 0 ? "one" : "two";
-        move(id, STATE_QUEUED, STATE_STAGED, "staged");
         move(id, STATE_STAGED, STATE_PENDING, "ready");
         move(id, STATE_PENDING, STATE_EXECUTING, REASON_START);
     }
