@@ -109,8 +109,10 @@ bool order_follows(struct order *order, uint64_t num, struct arena *arena,
     *ret_count = 0;
     if (node == NULL || node->rb)
         return true;
+    /* If a dependency fails, so will it, once that is recorded. */
     known = node->seq != 0 && node->counts[VERDICT_ASKED] == 0 &&
-            node->counts[VERDICT_UNKNOWN] == 0;
+            node->counts[VERDICT_UNKNOWN] == 0 &&
+            (node->rides || node->counts[VERDICT_FAILED] == 0);
     if (known && order_node_is_behind(node)) {
         order_preds_collect(order, node);
         *ret_follows = arena_alloc(arena, (order->preds.count + 1) *
@@ -123,13 +125,16 @@ bool order_follows(struct order *order, uint64_t num, struct arena *arena,
 
 /* ---- judging ------------------------------------------------------------- */
 
-/* Ended without success, and so has everything that superseded it, unless the
- * set stands behind that. What a rollback takes back later is the business of
- * the rollback. */
+/* Ended without success or is about to, and so has everything that superseded
+ * it, unless the set stands behind that. What a rollback takes back later is
+ * the business of the rollback. */
 static bool was_never_done(struct order *order, const struct order_node *node,
                            struct order_item *item) {
-    if (item->node != NULL || !item->known || item->state == STATE_DONE ||
-        !job_state_is_final(item->state))
+    bool fails = item->node != NULL && item->node->failing;
+
+    if (!fails &&
+        (item->node != NULL || !item->known || item->state == STATE_DONE ||
+         !job_state_is_final(item->state)))
         return false;
     order_chain_down(order, item);
     for (size_t i = 1; i < order->down.count; i++) {

@@ -232,6 +232,29 @@ static void a_pending_set_fails_with_its_dependency(void **state) {
     failed("c", "dep-failed", "dependency b failed");
 }
 
+static void nobody_is_offered_whose_dependency_fails(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("b", "g <a");
+    dc("c", "h <b");
+    settle();
+    runs("a");
+    runs("b");
+    is("c", STATE_PENDING);
+    leaves("b");
+    assert_string_equal(follows("c"), "<b");
+    (void)offers("c");
+    move("a", STATE_FAILED);
+    /* The failure of b is proposed, but not recorded yet. */
+    struct order_effect *effects;
+    size_t count = order_scan(order, now, &arena, &effects);
+    assert_int_equal(count, 2);
+    assert_int_equal(effects[0].kind, ORDER_FAIL);
+    assert_int_equal(effects[1].kind, ORDER_FAIL);
+    assert_int_equal(effects[1].num, num_of("c"));
+    assert_string_equal(follows("c"), "?");
+}
+
 static void on_the_train_the_train_decides_about_it(void **state) {
     (void)state;
     dc("a", "f");
@@ -493,6 +516,7 @@ int main(void) {
         STORY(a_pending_follower_inherits_what_its_precursor_waited_for),
         STORY(an_executing_follower_does_too),
         STORY(a_pending_set_fails_with_its_dependency),
+        STORY(nobody_is_offered_whose_dependency_fails),
         STORY(on_the_train_the_train_decides_about_it),
         STORY(it_follows_what_superseded_a_dependency_before),
         STORY(a_held_one_fails_when_it_is_released),
