@@ -209,7 +209,8 @@ class Judge:
         self.counts["interrupted executions"] += run.code is None
         if row["signal"] is not None and run.code is None and not (
                 self.was_killed(run) or job.cancelled or job.timeout
-                or lost or row["reason"] in ("returned", "recovered")):
+                or lost or row["reason"] in ("returned", "recovered",
+                                          "at-most-once")):
             self.wrong(task, f"{what}: nobody sent it signal {row['signal']}")
 
     def judge_output(self, job, node, task, run, row):
