@@ -824,14 +824,17 @@ exit $v
         self.restart()
         end = time.monotonic() + TIMEOUT_S
         while True:
+            dropped = os.listdir(self.base / "prequeue")
             wrong = sorted(waits_rightly(self, self.jobs()))
-            if not wrong:
+            if not dropped and not wrong:
                 break
             if time.monotonic() > end:
-                raise Broken(f"{wrong} never end: "
-                             f"{self.run('why', wrong[0])}")
+                raise Broken(f"{dropped} are never taken, or {wrong} never "
+                             "end")
             self.repair()
             self.restart()
+            if not wrong:
+                continue
             self.note(f"wait {wrong[0]}")
             self.answer("wait", "--timeout", "1s", wrong[0])
         self.stop()
