@@ -8,6 +8,7 @@
 
 #include "os/dir.h"
 #include "os/fd.h"
+#include "wire/array_ranges.h"
 #include "wire/set_name.h"
 
 enum { ARRAY_BYTES = 64 << 20 };
@@ -138,6 +139,13 @@ static bool read_array(struct call *call, struct submission *submission,
 
     if (file == NULL)
         return true;
+    if (array_ranges_are_meant(span_of(file))) {
+        if (array_ranges_parse(span_of(file), &call->arena, &submission->array,
+                               err))
+            return true;
+        err->kind = ERR_USAGE;
+        return err_wrap(err, "--array");
+    }
     CLEANUP(fd_close) int fd = -1;
     if (!call_open_input(file, &fd, err))
         return false;

@@ -1,5 +1,7 @@
 #include "commands/command_start.h"
 
+#include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/json.h"
@@ -38,52 +40,72 @@ static void env_add_account(struct attempt_words *env,
     }
 }
 
-/* The place of the node in its array, from 1. */
-static size_t node_number(const struct submission *sub, struct span node) {
-    size_t at = 0;
-    while (at < sub->array.count && !span_equal(sub->array.items[at], node))
-        at++;
-    return at + 1;
+/* What a word of an array's command may contain, longer ones first, and what it
+ * becomes. */
+enum word_part { PART_BRACES, PART_HASH, PART_NODE, PART_NUMBER, WORD_PARTS };
+
+static const char *const word_parts[WORD_PARTS] = {
+    [PART_BRACES] = "{{}}",
+    [PART_HASH] = "{{#}}",
+    [PART_NODE] = "{}",
+    [PART_NUMBER] = "{#}",
+};
+
+static void part_fill(struct text *out, enum word_part part,
+                      const struct run_start *start, bool *used) {
+    switch (part) {
+    case PART_BRACES:
+        text_adds(out, "{}");
+        return;
+    case PART_HASH:
+        text_adds(out, "{#}");
+        return;
+    case PART_NODE:
+        text_addspan(out, start->node);
+        break;
+    case PART_NUMBER:
+        text_addf(out, "%" PRIu64, start->task + 1);
+        break;
+    case WORD_PARTS:
+        return;
+    }
+    *used = true;
 }
 
-/* Appends the word with `{}` replaced by the node and `{#}` by its number.
- * False: it has neither. */
-static bool word_fill(struct text *out, struct span word,
-                      const struct submission *sub, struct span node) {
-    bool filled = false;
+/* Appends the word with its parts replaced. Sets *used if it names the node or
+ * its number. */
+static void word_fill(struct text *out, struct span word,
+                      const struct run_start *start, bool *used) {
     while (word.len > 0) {
-        size_t taken = 1;
-        if (span_starts(word, "{}")) {
-            text_addspan(out, node);
-            taken = 2;
-        } else if (span_starts(word, "{#}")) {
-            text_addf(out, "%zu", node_number(sub, node));
-            taken = 3;
-        } else {
+        unsigned part = 0;
+        while (part < WORD_PARTS && !span_starts(word, word_parts[part]))
+            part++;
+        size_t taken = part < WORD_PARTS ? strlen(word_parts[part]) : 1;
+        if (part < WORD_PARTS)
+            part_fill(out, (enum word_part)part, start, used);
+        else
             text_addc(out, word.p[0]);
-        }
-        filled = filled || taken > 1;
         word = span_make(word.p + taken, word.len - taken);
     }
-    return filled;
 }
 
 /* If no word of an array's command names the node, the node comes last. */
 static void command_words(struct attempt_words *argv,
-                          const struct submission *sub, struct span node) {
+                          const struct submission *sub,
+                          const struct run_start *start) {
     CLEANUP(text_clear) struct text filled = TEXT_INIT;
-    bool used = false;
+    bool used = sub->array.count == 0;
     for (size_t i = 0; i < sub->command.count; i++) {
         struct span word = sub->command.items[i];
         text_reset(&filled);
-        if (sub->array.count > 0 && word_fill(&filled, word, sub, node)) {
+        if (sub->array.count > 0) {
+            word_fill(&filled, word, start, &used);
             word = text_span(&filled);
-            used = true;
         }
         attempt_words_add_span(argv, word);
     }
-    if (sub->array.count > 0 && !used)
-        attempt_words_add_span(argv, node);
+    if (!used)
+        attempt_words_add_span(argv, start->node);
 }
 
 /* The same as from Bistro's workers: node, path for the status, and other facts
@@ -142,7 +164,7 @@ bool command_start_make(const struct work_site *site,
     if (sub.task.argv_style == TASK_ARGV_BISTRO)
         bistro_words(&argv, &sub, start);
     else
-        command_words(&argv, &sub, start->node);
+        command_words(&argv, &sub, start);
     env_add_given(&env, &sub);
     if (ret_start->account)
         env_add_account(&env, &sub, ret_start->account);

@@ -66,6 +66,15 @@ $ pointsman run --array list -- echo '<{#}={}>' | sort
 | <2=two>
 $ pointsman run --array list -- sh -c 'test $POINTSMAN_NODE = one'
 = 1
+# or for each number of ranges, in whatever word they are named.
+$ pointsman run --array 8-12:2,001-002 -- echo --out={}.txt '{{}}={{#}}' {#} | sort
+| --out=001.txt {}={#} 4
+| --out=002.txt {}={#} 5
+| --out=10.txt {}={#} 2
+| --out=12.txt {}={#} 3
+| --out=8.txt {}={#} 1
+$ printf 'in a file\n' >1-2; pointsman run --array ./1-2 -- echo
+| in a file
 # A job that is tried again says when.
 $ pointsman run --id again --retries 1 -- sh -c 'test -e tried || { : >tried; echo busy; exit 75; }; echo done'
 | busy

@@ -43,13 +43,21 @@ static bool start_make(const struct run_start *start,
     return kind && kind->make_start(&site, start, &arena, line, err);
 }
 
-static struct attempt_start start_of(const struct job *job, const char *node) {
-    struct run_start start = {
-        .handle = 1, .job = job, .node = span_of(node), .attempt = 2};
+static struct attempt_start start_of_task(const struct job *job,
+                                          const char *node, uint64_t task) {
+    struct run_start start = {.handle = 1,
+                              .job = job,
+                              .node = span_of(node),
+                              .task = task,
+                              .attempt = 2};
     struct attempt_start line;
     struct err err;
     assert_true(start_make(&start, NULL, &line, &err));
     return line;
+}
+
+static struct attempt_start start_of(const struct job *job, const char *node) {
+    return start_of_task(job, node, 0);
 }
 
 static const char *words_of(char **words) {
@@ -99,7 +107,7 @@ static void braces_are_replaced_by_the_node(void **state) {
                                    "\"x{}\",\"{}.{{}}{\"],"
                                    "\"array\":[\"a b\",\"c\"]}")};
     struct attempt_start line = start_of(&job, "a b");
-    assert_string_equal(words_of(line.argv), "cp|a b|/to|xa b|a b.{a b}{");
+    assert_string_equal(words_of(line.argv), "cp|a b|/to|xa b|a b.{}{");
     assert_true(has_env(&line, "POINTSMAN_NODE=a b"));
     assert_true(has_env(&line, "POINTSMAN_TASK=j1/a b"));
 }
@@ -111,13 +119,31 @@ static void braces_with_a_hash_are_replaced_by_its_number(void **state) {
                       .spec = SPAN("{\"command\":[\"tee\",\"{#}.log\"],"
                                    "\"array\":[\"{}\",\"{#}\"]}")};
     assert_string_equal(words_of(start_of(&job, "{}").argv), "tee|1.log");
-    assert_string_equal(words_of(start_of(&job, "{#}").argv), "tee|2.log");
+    assert_string_equal(words_of(start_of_task(&job, "{#}", 1).argv),
+                        "tee|2.log");
     /* What replaces them is not replaced again. */
     job.spec = SPAN("{\"command\":[\"echo\",\"<{}>\"],\"array\":[\"{#}\"]}");
     assert_string_equal(words_of(start_of(&job, "{#}").argv), "echo|<{#}>");
     /* Only in arrays. */
     job.spec = SPAN("{\"command\":[\"echo\",\"{}{#}\"]}");
     assert_string_equal(words_of(start_of(&job, "").argv), "echo|{}{#}");
+}
+
+static void doubled_braces_stay_single_ones(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec =
+                          SPAN("{\"command\":[\"{{}}\",\"{{#}}{#}\",\"{{x}}\","
+                               "\"{ }\"],\"array\":[\"a\"]}")};
+    assert_string_equal(words_of(start_of(&job, "a").argv),
+                        "{}|{#}1|{{x}}|{ }");
+    /* They do not name the node, which then comes last. */
+    job.spec = SPAN("{\"command\":[\"echo\",\"{{}}\"],\"array\":[\"a\"]}");
+    assert_string_equal(words_of(start_of(&job, "a").argv), "echo|{}|a");
+    /* Only in arrays. */
+    job.spec = SPAN("{\"command\":[\"echo\",\"{{}}\"]}");
+    assert_string_equal(words_of(start_of(&job, "").argv), "echo|{{}}");
 }
 
 static void without_braces_the_node_comes_last(void **state) {
@@ -523,6 +549,7 @@ int main(void) {
         T(a_command_gets_its_arguments_directory_and_environment),
         T(braces_are_replaced_by_the_node),
         T(braces_with_a_hash_are_replaced_by_its_number),
+        T(doubled_braces_stay_single_ones),
         T(without_braces_the_node_comes_last),
         T(a_cached_spec_is_used_only_for_equal_specs),
         T(a_sandboxed_command_is_started_by_confine),
