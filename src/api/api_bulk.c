@@ -188,11 +188,11 @@ void api_bulk(struct api_call *call) {
         !api_body_flag(call, body, "kill", &bulk->command.kill))
         return;
     unsigned i = 0;
-    while (i < VERBS && !span_is(verb, api_command_words[i]))
+    while (i < VERBS_OF_MANY && !span_is(verb, api_command_words[i]))
         i++;
     bulk->command.verb = (enum api_verb)i;
     int64_t expected = -1;
-    if (i == VERBS)
+    if (i == VERBS_OF_MANY)
         err_set(&err, ERR_DATA,
                 "'verb' must be cancel, retry, hold or release, not '%.*s'",
                 (int)verb.len, verb.p);

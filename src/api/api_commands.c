@@ -1,4 +1,4 @@
-/* cancel, retry, hold, release: of one job, and of all that match a filter.
+/* cancel, retry, hold, release, limit: of one job.
  *
  * A command is an operation on the registry that is valid only for the state
  * it was made for. If the job has moved on meanwhile (another process, the
@@ -11,11 +11,12 @@
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
 #include "scheduler/work_kind.h"
+#include "wire/submission.h"
 
 enum { COMMAND_TRIES = 20 };
 
 const char *const api_command_words[VERBS] = {"cancel", "retry", "hold",
-                                              "release"};
+                                              "release", "limit"};
 
 static bool refuse(struct err *err, const struct job *job, const char *why) {
     return err_set(err, ERR_REFUSED, "job '%.*s' %s", (int)job->id.len,
@@ -245,6 +246,21 @@ static bool add_release(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
+static bool add_limit(struct api_call *call, struct store_batch *batch,
+                      struct api_command *command, struct err *err) {
+    const struct job *job = &command->job;
+
+    if ((job->flags & JOB_ARRAY) == 0)
+        return refuse(err, job, "is not an array: it has only one task");
+    if (job->state == STATE_DONE || job->state == STATE_ABANDONED)
+        return refuse_ended(call, job, err);
+    if (command->max_running < 0)
+        return err_set(err, ERR_DATA, "'max_running' is missing");
+    command->index = store_limit(
+        batch, job->num, (unsigned)command->max_running, command->because);
+    return true;
+}
+
 bool api_command_add(struct api_call *call, struct store_batch *batch,
                      struct api_command *command, struct err *err) {
     if (!api_allows(call, &command->job, err))
@@ -258,6 +274,8 @@ bool api_command_add(struct api_call *call, struct store_batch *batch,
         return add_hold(call, batch, command, err);
     case VERB_RELEASE:
         return add_release(call, batch, command, err);
+    case VERB_LIMIT:
+        return add_limit(call, batch, command, err);
     case VERBS:
         break;
     }
@@ -332,16 +350,28 @@ static void command_try(struct api_call *call) {
 }
 
 static void command_begin(struct api_call *call, enum api_verb verb) {
-    static const char *const keys[] = {"reason", "kill", NULL};
+    static const char *const keys[] = {"reason", "kill", "max_running", NULL};
     struct api_command *command = arena_alloc(&call->arena, sizeof *command);
-    struct json_value body;
+    struct json_value body, value;
+    struct err err = {0};
 
     command->verb = verb;
+    command->max_running = -1;
     call->state = command;
-    if (api_body_object(call, keys, &body) &&
-        api_body_string(call, body, "reason", &command->because) &&
-        api_body_flag(call, body, "kill", &command->kill))
-        command_try(call);
+    if (!api_body_object(call, keys, &body) ||
+        !api_body_string(call, body, "reason", &command->because) ||
+        !api_body_flag(call, body, "kill", &command->kill))
+        return;
+    if (json_member(body, "max_running", &value) &&
+        (!json_get_i64(value, &command->max_running) ||
+         command->max_running < 0 ||
+         command->max_running > SUBMISSION_RUNNING)) {
+        err_set(&err, ERR_DATA, "'max_running' is not a number from 0 to %d",
+                SUBMISSION_RUNNING);
+        api_fail(call, &err);
+        return;
+    }
+    command_try(call);
 }
 
 void api_cancel(struct api_call *call) {
@@ -354,6 +384,10 @@ void api_retry(struct api_call *call) {
 
 void api_hold_job(struct api_call *call) {
     command_begin(call, VERB_HOLD);
+}
+
+void api_limit(struct api_call *call) {
+    command_begin(call, VERB_LIMIT);
 }
 
 void api_release_job(struct api_call *call) {

@@ -21,6 +21,7 @@ void api_cancel(struct api_call *call);
 void api_retry(struct api_call *call);
 void api_hold_job(struct api_call *call);
 void api_release_job(struct api_call *call);
+void api_limit(struct api_call *call);
 void api_bulk(struct api_call *call);
 void api_edges(struct api_call *call);
 void api_rollback(struct api_call *call);

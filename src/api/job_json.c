@@ -130,6 +130,11 @@ void job_json_members(struct json *json, const struct job *job,
     key_holds(json, job->holds);
     key_i64(json, "tasks", job->tasks);
     key_i64(json, "tasks_done", job->tasks_done);
+    json_key(json, "max_running");
+    if (job->max_running > 0)
+        json_i64(json, job->max_running);
+    else
+        json_null(json);
     key_wall(json, "admitted", job->admitted);
     key_wall(json, "not_before", job->not_before);
     key_span(json, "actor", job->actor);

@@ -1,4 +1,5 @@
-/* cancel, retry, hold, release: for the given jobs, or for all that match. */
+/* cancel, retry, hold, release: for the given jobs, or for all that match;
+ * limit: for the given jobs. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
@@ -6,11 +7,22 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "wire/submission.h"
+
 static void add_kill(const struct call *call, struct json *json) {
     if (!call_knows(call, "kill") || !call_has(call, "kill"))
         return;
     json_key(json, "kill");
     json_bool(json, true);
+}
+
+static void add_max_running(const struct call *call, struct json *json) {
+    uint64_t number;
+    if (!call_knows(call, "max-running") ||
+        !span_u64(span_of(call_value(call, "max-running")), &number))
+        return;
+    json_key(json, "max_running");
+    json_i64(json, (int64_t)number);
 }
 
 static void control_body(const struct call *call, struct text *body) {
@@ -24,6 +36,7 @@ static void control_body(const struct call *call, struct text *body) {
         json_string(&json, because);
     }
     add_kill(call, &json);
+    add_max_running(call, &json);
     json_end(&json);
 }
 
@@ -144,15 +157,16 @@ static int control_matching(struct call *call, struct client *client) {
 static int order(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
-    const char *filter = call_value(call, "match");
+    const char *filter =
+        call_knows(call, "match") ? call_value(call, "match") : NULL;
     bool ok = true;
 
     if (filter != NULL && call->word_count > 0)
         ok = err_set(&err, ERR_USAGE, "give IDs or --match, not both: '%s'",
                      call->words[0]);
     else if (filter == NULL && call->word_count == 0)
-        ok = err_set(&err, ERR_USAGE, "'%s' needs an ID, or --match FILTER",
-                     call->command->name);
+        ok = err_set(&err, ERR_USAGE, "'%s' needs an ID%s", call->command->name,
+                     call_knows(call, "match") ? ", or --match FILTER" : "");
     ok = ok && call_operands_not_empty(call, SIZE_MAX, &err);
     if (!ok || !call_client(call, &client, &err))
         return console_error(&err);
@@ -160,6 +174,21 @@ static int order(struct call *call) {
                                 : control_matching(call, client);
     client_close(client);
     return console_finish(status);
+}
+
+int cmd_limit(struct call *call) {
+    struct err err = {0};
+    long long most = -1;
+
+    if (!call_number(call, "max-running", 0, SUBMISSION_RUNNING, &most, &err))
+        return console_error(&err);
+    if (most < 0) {
+        err_set(&err, ERR_USAGE,
+                "say how many tasks may run at once: --max-running N; 0: as "
+                "many as there are slots");
+        return console_error(&err);
+    }
+    return order(call);
 }
 
 int cmd_cancel(struct call *call) {

@@ -335,6 +335,7 @@ static void show_job(struct span line, struct arena *arena) {
                   arena_printf(arena, "%" PRId64 " of %" PRId64 " done",
                                call_line_number(line, "tasks_done"),
                                call_line_number(line, "tasks")));
+    show_pair("max running", call_line_text(line, "max_running", arena));
     if (call_line_number(line, "attempt") > 0)
         show_pair("attempt", call_line_text(line, "attempt", arena));
     show_pair("not before", call_line_text(line, "not_before", arena));

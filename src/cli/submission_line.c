@@ -218,7 +218,7 @@ static bool task_given(struct call *call, struct task_options *options,
 bool submission_of_call(struct call *call, struct submission *ret_submission,
                         struct err *err) {
     struct submission submission;
-    long long retries = 0, timeout_ms = 0;
+    long long retries = 0, timeout_ms = 0, running = 0;
 
     if (call->word_count == 0)
         return err_set(err, ERR_USAGE,
@@ -237,6 +237,9 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
             span_of(call->words[i]);
     if (!call_number(call, "retries", 0, SUBMISSION_RETRIES, &retries, err) ||
         !call_duration(call, "timeout", &timeout_ms, err) ||
+        (call_knows(call, "max-running") &&
+         !call_number(call, "max-running", 0, SUBMISSION_RUNNING, &running,
+                      err)) ||
         !read_class(call, &submission, err) ||
         !read_node(call, &submission, err) ||
         !env_given(call, &submission, err) ||
@@ -245,6 +248,7 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
         return false;
     submission.retries = (unsigned)retries;
     submission.timeout_ms = timeout_ms;
+    submission.max_running = (unsigned)running;
     if (!submission_fill(&submission, &call->arena, err) ||
         !submission_check(&submission, err))
         return false;

@@ -125,6 +125,7 @@ bool command_admit(struct store_batch *batch, const struct base *base,
         .flags = (submission->at_most_once ? JOB_AT_MOST_ONCE : 0u) |
                  (submission->array.count > 0 ? JOB_ARRAY : 0u),
         .holds = submission->hold ? HOLD_OPERATOR : 0,
+        .max_running = submission->max_running,
         .admitted = origin->now,
         .uid = origin->uid,
         .has_relations = edges + touches > 0,

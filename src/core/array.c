@@ -10,7 +10,8 @@ static bool task_is_open(const struct array_task *task) {
 }
 
 size_t array_next(struct array *array, struct wall now) {
-    if (array->held.hold != 0)
+    if (array->held.hold != 0 ||
+        (array->limit != 0 && array->running >= array->limit))
         return array->count;
     while (array->first_open < array->count &&
            !task_is_open(&array->tasks[array->first_open]))

@@ -26,6 +26,7 @@ struct array {
     size_t count;
     size_t first_open; /* all tasks before it are final or running */
     size_t running;
+    size_t limit; /* no task starts while so many are running; 0: no limit */
     struct retry_verdict held; /* its hold is not 0: a task may not run here, so
                                   no other one starts and the job is held */
 };

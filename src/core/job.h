@@ -216,6 +216,7 @@ struct job {
     unsigned attempt;               /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
     unsigned tasks, tasks_done;     /* 1 and 0/1, except for arrays */
+    unsigned max_running;           /* tasks at once; 0: no limit of its own */
     struct wall admitted, since;    /* when it entered the queue; when it
                                        entered the state */
     struct wall not_before;         /* 0: at once */

@@ -171,6 +171,18 @@ static void on_at_once(struct scheduler *scheduler, uint64_t num) {
     scheduler_offer(scheduler, &job);
 }
 
+/* A smaller limit ends no task: fewer start from now on. */
+static void on_limit(struct scheduler *scheduler,
+                     const struct store_event *event) {
+    struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
+    uint64_t limit;
+    if (!tracked || !span_u64(event->reason, &limit))
+        return;
+    tracked->job.max_running = (unsigned)limit;
+    if (tracked->array)
+        tracked->array->array.limit = (size_t)limit;
+}
+
 static void on_cancel(struct scheduler *scheduler,
                       const struct store_event *event) {
     struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
@@ -202,4 +214,6 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
         on_at_once(scheduler, event->num);
     else if (event->kind == EVENT_CANCEL)
         on_cancel(scheduler, event);
+    else if (event->kind == EVENT_LIMIT)
+        on_limit(scheduler, event);
 }

@@ -93,6 +93,7 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
             .attempt = tasks[i].attempt,
             .not_before = tasks[i].not_before,
         };
+    array->array.limit = job->max_running;
     tasks_recall(scheduler, job, &array->array);
     *ret_array = array;
     return true;

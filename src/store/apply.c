@@ -243,6 +243,7 @@ static const struct {
     [OP_HOLD] = {.of_job = apply_hold},
     [OP_RELEASE] = {.of_job = apply_hold},
     [OP_OWE] = {.of_job = apply_owe},
+    [OP_LIMIT] = {.of_job = apply_limit},
     [OP_MARK] = {.of_job = apply_mark},
     [OP_PLAN] = {.of_job = apply_plan},
     [OP_ASK_CANCEL] = {.of_job = apply_ask_cancel},

@@ -85,6 +85,8 @@ bool apply_due(struct apply *apply, struct op *op, struct row *row,
                struct err *err);
 bool apply_mark(struct apply *apply, struct op *op, struct row *row,
                 struct err *err);
+bool apply_limit(struct apply *apply, struct op *op, struct row *row,
+                 struct err *err);
 bool apply_owe(struct apply *apply, struct op *op, struct row *row,
                struct err *err);
 bool apply_plan(struct apply *apply, struct op *op, struct row *row,

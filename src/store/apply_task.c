@@ -145,6 +145,30 @@ bool apply_unassign(struct apply *apply, struct op *op, struct err *err) {
     return true;
 }
 
+bool apply_limit(struct apply *apply, struct op *op, struct row *row,
+                 struct err *err) {
+    struct text number = TEXT_INIT;
+    bool changed;
+    if (!apply->ops->limit_put(apply->rows, row->num, op->limit.max_running,
+                               &changed, err))
+        return false;
+    if (!changed)
+        return answer(op, STORE_SAME);
+    text_addf(&number, "%u", op->limit.max_running);
+    struct store_event event = {
+        .kind = EVENT_LIMIT,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason = arena_span(&apply->batch->arena, text_span(&number)),
+        .detail = op->limit.detail,
+    };
+    text_clear(&number);
+    apply_dirty(apply, row, ROW_REST);
+    return apply_event(apply, op, row, event, err);
+}
+
 bool apply_task_set(struct apply *apply, struct op *op, struct err *err) {
     struct store_task task = {0};
     struct row *row;

@@ -224,6 +224,15 @@ static bool owed_put(struct rows *rows, uint64_t num, struct wall owed,
     return true;
 }
 
+static bool limit_put(struct rows *rows, uint64_t num, unsigned max_running,
+                      bool *ret_changed, struct err *err) {
+    (void)err;
+    *ret_changed = memory_find(of(rows), num)->job.max_running != max_running;
+    if (*ret_changed)
+        change(of(rows), num)->job.max_running = max_running;
+    return true;
+}
+
 static bool plan_put(struct rows *rows, const struct store_rollback *plan,
                      struct err *err) {
     struct memory *memory = of(rows);
@@ -544,6 +553,7 @@ const struct rows_ops memory_rows = {
     .update_rank = row_update_rank,
     .owed_get = owed_get,
     .owed_put = owed_put,
+    .limit_put = limit_put,
     .mark_get = mark_get,
     .mark_put = mark_put,
     .plan_put = plan_put,

@@ -109,14 +109,15 @@ bool store_query_jobs(struct store_query *query, struct arena *arena,
                       struct err *err);
 void store_query_end(struct store_query *query);
 
-#define STORE_JOB_COLUMNS                                         \
-    "j.num, j.id, j.kind, j.class, j.state, j.rank, j.reason, "   \
-    "j.detail, j.holds, j.attempt, j.temps, j.crashes, j.fails, " \
-    "j.tasks, j.tasks_done, j.since, j.not_before, j.state_seq, " \
-    "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
-    "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
-    "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "           \
-    "s.rolled_back_by, s.owed, s.retries, s.flags, s.group_size, s.seen"
+#define STORE_JOB_COLUMNS                                                  \
+    "j.num, j.id, j.kind, j.class, j.state, j.rank, j.reason, "            \
+    "j.detail, j.holds, j.attempt, j.temps, j.crashes, j.fails, "          \
+    "j.tasks, j.tasks_done, j.since, j.not_before, j.state_seq, "          \
+    "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "             \
+    "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "               \
+    "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "                    \
+    "s.rolled_back_by, s.owed, s.retries, s.flags, s.group_size, s.seen, " \
+    "s.max_running"
 
 /* ---- operations ---------------------------------------------------------- */
 

@@ -66,6 +66,8 @@ struct rows_ops {
                      struct err *err);
     bool (*owed_put)(struct rows *rows, uint64_t num, struct wall owed,
                      struct err *err);
+    bool (*limit_put)(struct rows *rows, uint64_t num, unsigned max_running,
+                      bool *ret_changed, struct err *err);
     bool (*mark_get)(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err);
     bool (*mark_put)(struct rows *rows, uint64_t num, struct span mark,

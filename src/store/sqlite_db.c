@@ -445,6 +445,7 @@ bool sqlite_column_job(sqlite3_stmt *stmt, struct arena *arena,
         .flags = sqlite_column_unsigned(stmt, 35),
         .group_size = sqlite_column_unsigned(stmt, 36),
         .seen = sqlite_column_span(stmt, 37, arena),
+        .max_running = sqlite_column_unsigned(stmt, 38),
         .spec = sqlite_column_span(stmt, JOB_SPEC_COLUMN, arena),
     };
     job->key = sqlite3_column_type(stmt, 22) == SQLITE_NULL

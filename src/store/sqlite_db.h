@@ -10,7 +10,7 @@
 #include "store/schema.h"
 
 /* Columns in the order of sqlite_column_job() are STORE_JOB_COLUMNS. */
-#define JOB_SPEC_COLUMN 38 /* s.spec or '' follows the job's columns */
+#define JOB_SPEC_COLUMN 39 /* s.spec or '' follows the job's columns */
 
 enum statement {
 #define STATEMENT(name, sql) SQL_##name,
@@ -162,6 +162,8 @@ bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
                      struct err *err);
 bool sqlite_owed_put(struct rows *rows, uint64_t num, struct wall owed,
                      struct err *err);
+bool sqlite_limit_put(struct rows *rows, uint64_t num, unsigned max_running,
+                      bool *ret_changed, struct err *err);
 bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err);
 bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,

@@ -127,6 +127,7 @@ static bool insert_submission(struct sqlite_db *db, const struct job *job,
     sqlite_bind_u64(stmt, 16, job->flags);
     sqlite_bind_u64(stmt, 17, job->group_size);
     sqlite_bind_span(stmt, 18, job->seen);
+    sqlite_bind_u64(stmt, 19, job->max_running);
     return sqlite_db_do(db, stmt, err);
 }
 
@@ -438,6 +439,7 @@ const struct rows_ops sqlite_rows = {
     .update_rank = row_update_rank,
     .owed_get = sqlite_owed_get,
     .owed_put = sqlite_owed_put,
+    .limit_put = sqlite_limit_put,
     .mark_get = sqlite_mark_get,
     .mark_put = sqlite_mark_put,
     .plan_put = sqlite_plan_put,

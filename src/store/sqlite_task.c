@@ -50,6 +50,20 @@ bool sqlite_tasks_at_once(struct rows *rows, uint64_t num, struct err *err) {
     return stmt && sqlite_db_do(db, stmt, err);
 }
 
+bool sqlite_limit_put(struct rows *rows, uint64_t num, unsigned max_running,
+                      bool *ret_changed, struct err *err) {
+    struct sqlite_db *db = sqlite_db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_LIMIT_PUT, num, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_u64(stmt, 2, max_running);
+    if (!sqlite_db_do(db, stmt, err))
+        return false;
+    *ret_changed = sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
 static bool is_kept_with_job(const struct row *row, struct span node,
                              unsigned attempt) {
     return node.len == 0 && attempt == row->run_attempt;

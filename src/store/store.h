@@ -192,6 +192,10 @@ unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
  * detail. */
 unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
                    struct span reason, struct span detail);
+/* How many tasks of an array run at once from now on; 0: no limit of its own.
+ * SAME if nothing changes. Event LIMIT with the number as its reason. */
+unsigned store_limit(struct store_batch *batch, uint64_t num,
+                     unsigned max_running, struct span detail);
 /* The plan of a rollback and its progress (core/rollback.h); one per job, a
  * later plan replaces the earlier one. No event: the accompanying moves have
  * theirs. */

@@ -276,6 +276,14 @@ unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
     return place(batch);
 }
 
+unsigned store_limit(struct store_batch *batch, uint64_t num,
+                     unsigned max_running, struct span detail) {
+    struct span own = copy(batch, detail);
+    store_batch_add_op(batch, OP_LIMIT, num)->limit =
+        (struct op_limit){max_running, own};
+    return place(batch);
+}
+
 unsigned store_plan(struct store_batch *batch,
                     const struct store_rollback *rollback) {
     struct store_rollback *own = arena_alloc(&batch->arena, sizeof(*own));

@@ -18,6 +18,7 @@ enum op_kind {
     OP_RELEASE,
     OP_MARK,
     OP_OWE,
+    OP_LIMIT,
     OP_PLAN,
     OP_ASK_CANCEL,
     OP_PROJECTED,
@@ -75,6 +76,11 @@ struct op_owe {
     struct span reason, detail;
 };
 
+struct op_limit {
+    unsigned max_running;
+    struct span detail;
+};
+
 struct op_setting {
     struct span name, value; /* value.p NULL: remove */
     struct span usual;
@@ -122,6 +128,7 @@ struct op {
         struct op_at_once at_once;
         struct op_mark *mark;
         struct op_owe *owe;
+        struct op_limit limit;
         struct store_rollback *plan;
         uint64_t state_seq;
         int64_t set_back_ms;

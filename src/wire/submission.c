@@ -100,6 +100,16 @@ static bool read_retries(struct reader *reader, struct json_value value) {
     return true;
 }
 
+static bool read_max_running(struct reader *reader, struct json_value value) {
+    int64_t number;
+    if (!json_get_i64(value, &number) || number < 0 ||
+        number > SUBMISSION_RUNNING)
+        return refuse(reader->err, "max_running",
+                      "is not a number from 0 to 1000000");
+    reader->submission->max_running = (unsigned)number;
+    return true;
+}
+
 static bool read_timeout(struct reader *reader, struct json_value value) {
     struct submission *s = reader->submission;
     struct span text;
@@ -148,14 +158,15 @@ enum key {
     KEY_AT_MOST_ONCE,
     KEY_UMASK,
     KEY_ARRAY,
+    KEY_MAX_RUNNING,
     KEY_HOLD,
     KEYS_OF_BODY
 };
 
 static const char *const key_names[KEYS_OF_BODY] = {
-    "id",      "command",      "class", "after", "touches",
-    "retries", "timeout",      "node",  "env",   "dir",
-    "clean",   "at_most_once", "umask", "array", "hold"};
+    "id",      "command", "class",       "after", "touches", "retries",
+    "timeout", "node",    "env",         "dir",   "clean",   "at_most_once",
+    "umask",   "array",   "max_running", "hold"};
 
 static bool read_key(struct reader *reader, enum key key,
                      struct json_value value) {
@@ -190,6 +201,8 @@ static bool read_key(struct reader *reader, enum key key,
         return read_umask(reader, value);
     case KEY_ARRAY:
         return read_list(reader, name, value, &s->array);
+    case KEY_MAX_RUNNING:
+        return read_max_running(reader, value);
     case KEY_HOLD:
         return read_flag(reader, name, value, &s->hold);
     case KEYS_OF_BODY:
@@ -345,6 +358,8 @@ static bool check_lists(const struct submission *s, struct err *err) {
                           "has an element that is empty, longer than 4096 "
                           "bytes or more than a line");
     }
+    if (s->max_running > 0 && s->array.count == 0)
+        return refuse(err, "max_running", "is only for arrays");
     return check_twice(&s->array, err);
 }
 
@@ -456,6 +471,10 @@ void submission_format(const struct submission *submission, struct text *out) {
         json_string(&json, text);
     }
     put_list(&json, "array", &submission->array);
+    if (submission->max_running > 0) {
+        json_key(&json, "max_running");
+        json_i64(&json, submission->max_running);
+    }
     put_flag(&json, "hold", submission->hold);
     task_options_format(&submission->task, &json);
     json_end(&json);

@@ -6,7 +6,8 @@
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
  *
  * Only command is required. The body may also have: clean, at_most_once, umask
- * (octal string), array (strings), hold. Both may have the keys of
+ * (octal string), array (strings), max_running (tasks of the array at once),
+ * hold. Both may have the keys of
  * task_options.def. null counts as absent. */
 #ifndef POINTSMAN_WIRE_SUBMISSION_H
 #define POINTSMAN_WIRE_SUBMISSION_H
@@ -25,7 +26,8 @@
 enum {
     SUBMISSION_BYTES = 8 << 20, /* largest JSON */
     SUBMISSION_LIST = 100000,   /* most members of a list */
-    SUBMISSION_RETRIES = 1000
+    SUBMISSION_RETRIES = 1000,
+    SUBMISSION_RUNNING = 1000000 /* largest limit of tasks at once */
 };
 
 struct submission_env {
@@ -49,6 +51,7 @@ struct submission {
     bool at_most_once;
     int umask; /* -1: not given */
     struct lines array;
+    unsigned max_running; /* tasks of the array at once; 0: no limit */
     bool hold;
     struct task_options task;
 };

@@ -105,6 +105,9 @@ $ pointsman submit --array=-9-1 -- true
 $ pointsman submit --array 1-5,3 -- true
 ! pointsman: 'array' has '3' twice; the lines of an array must be unique
 = 65
+$ pointsman submit --max-running 2 -- true
+! pointsman: 'max_running' is only for arrays
+= 65
 $ pointsman submit --array none -- true
 ! pointsman: cannot open 'none': No such file or directory
 = 73

@@ -287,6 +287,32 @@ static void a_task_is_set_without_an_attempt(void **state) {
                         "task array P P unstarted");
 }
 
+static void the_limit_of_an_array_changes_with_an_event(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("array", "4.a");
+    static const struct span nodes[] = {SPAN("red"), SPAN("blue")};
+    struct store_batch *batch = rig_batch(rig);
+    job.max_running = 7;
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, 2);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_int_equal(rig_job(rig, 1).max_running, 7);
+    static const struct {
+        unsigned limit;
+        enum store_result result;
+    } steps[] = {{3, STORE_DONE}, {3, STORE_SAME}, {0, STORE_DONE}};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        batch = rig_batch(rig);
+        store_limit(batch, 1, steps[i].limit, SPAN("why"));
+        assert_int_equal(rig_write(batch), steps[i].result);
+        assert_int_equal(rig_job(rig, 1).max_running, steps[i].limit);
+    }
+    batch = rig_batch(rig);
+    store_limit(batch, 99, 1, SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_string_equal(rig_events(rig, 1),
+                        "limit array P P 3; limit array P P 0");
+}
+
 static void a_refused_atomic_batch_changes_no_tasks(void **state) {
     struct rig *rig = *state;
     uint64_t num = array_admit(rig);
@@ -366,6 +392,7 @@ int main(void) {
         RIG_TESTS(a_late_report_does_not_change_a_task),
         RIG_TESTS(a_task_that_did_not_start_gets_its_former_status),
         RIG_TESTS(a_task_is_set_without_an_attempt),
+        RIG_TESTS(the_limit_of_an_array_changes_with_an_event),
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
         RIG_TESTS(the_latest_attempts_of_a_task_are_read_alone),
         RIG_TESTS(what_ends_the_back_offs_of_an_array_is_recorded),

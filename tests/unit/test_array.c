@@ -37,6 +37,24 @@ static void tasks_start_in_order(void **state) {
     assert_int_equal(array_next(&array, at_s(1)), array.count);
 }
 
+static void no_task_starts_while_as_many_run_as_may(void **state) {
+    (void)state;
+    array.limit = 2;
+    assert_int_equal(start_next(), 0);
+    assert_int_equal(start_next(), 1);
+    assert_int_equal(array_next(&array, at_s(1)), array.count);
+    end(0, STATE_DONE);
+    assert_int_equal(start_next(), 2);
+    /* A smaller limit waits until fewer are running. */
+    array.limit = 1;
+    end(1, STATE_FAILED);
+    assert_int_equal(array_next(&array, at_s(1)), array.count);
+    array.limit = 0;
+    assert_int_equal(array_next(&array, at_s(1)), array.count);
+    array_task_start_failed(&array, 2);
+    assert_int_equal(start_next(), 2);
+}
+
 static void a_start_that_was_not_recorded_is_repeated(void **state) {
     (void)state;
     assert_int_equal(start_next(), 0);
@@ -170,6 +188,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
         T(tasks_start_in_order),
+        T(no_task_starts_while_as_many_run_as_may),
         T(a_start_that_was_not_recorded_is_repeated),
         T(a_withdrawn_start_is_no_attempt),
         T(a_task_that_backs_off_lets_others_go_first),
