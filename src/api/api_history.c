@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/job_json.h"
+#include "api/task_match.h"
 #include "lib/map.h"
 #include "core/event_facts.h"
 #include "scheduler/rollback_status.h"
@@ -263,10 +264,31 @@ static void attempts_work(struct api_call *call) {
     api_steps(call, attempts_step);
 }
 
-/* ?node= (a task of an array) &attempt= */
+/* Keeps only the attempts of tasks that have failed. */
+static bool keep_failed(struct api_call *call, uint64_t num,
+                        struct store_attempt *attempts, size_t *count,
+                        struct err *err) {
+    CLEANUP(map_clear) struct map failed = MAP_INIT;
+    struct store_task *tasks;
+    size_t task_count, kept = 0;
+    if (!store_tasks(call->api->options.store, num, &call->arena, &tasks,
+                     &task_count, err))
+        return false;
+    for (size_t i = 0; i < task_count; i++)
+        if (tasks[i].status == TASK_FAILED)
+            (void)map_put(&failed, tasks[i].node, &tasks[i]);
+    for (size_t i = 0; i < *count; i++)
+        if (map_get(&failed, attempts[i].node) != NULL)
+            attempts[kept++] = attempts[i];
+    *count = kept;
+    return true;
+}
+
+/* ?node= (a task of an array) &attempt= &failed=1 (tasks that have failed) */
 void api_attempts(struct api_call *call) {
-    static const char *const keys[] = {"node", "attempt", NULL};
+    static const char *const keys[] = {"node", "attempt", "failed", NULL};
     struct span node = api_query(call, "node");
+    bool failed = api_query_flag(call, "failed");
     uint64_t number = 0;
     struct attempts *found = arena_alloc(&call->arena, sizeof(*found));
     struct job job;
@@ -280,7 +302,8 @@ void api_attempts(struct api_call *call) {
         return;
     if (!store_attempts(call->api->options.store, job.num, &call->arena,
                         &attempts, &count, &err) ||
-        !sort_attempts(call, job.num, attempts, count, &err)) {
+        !sort_attempts(call, job.num, attempts, count, &err) ||
+        (failed && !keep_failed(call, job.num, attempts, &count, &err))) {
         api_fail(call, &err);
         return;
     }
@@ -288,9 +311,8 @@ void api_attempts(struct api_call *call) {
         if ((node.len == 0 || span_equal(attempts[i].node, node)) &&
             (number == 0 || attempts[i].attempt == number))
             attempts[wanted++] = attempts[i];
-    if (wanted == 0 && (node.len > 0 || number != 0)) {
-        err_set(&err, ERR_NO_JOB, "job '%.*s' has no attempt that matches",
-                (int)job.id.len, job.id.p);
+    if (wanted == 0 && (node.len > 0 || number != 0 || failed)) {
+        (void)task_refuse_attempt(call, &job, node, failed, &err);
         api_fail(call, &err);
         return;
     }
@@ -322,10 +344,33 @@ static enum task_status single_status(const struct job *job) {
     return TASK_UNSTARTED;
 }
 
+/* How the last attempt of a task went; all null if there was none. */
+static void last_json(struct json *json, const struct store_attempt *last) {
+    bool ended = last != NULL && last->ended.ns != 0;
+    job_json_time(json, "started",
+                  last == NULL ? (struct wall){0} : last->started);
+    job_json_time(json, "ended", last == NULL ? (struct wall){0} : last->ended);
+    json_key(json, "exit_code");
+    if (ended && last->exit_code >= 0)
+        json_i64(json, last->exit_code);
+    else
+        json_null(json);
+    json_key(json, "signal");
+    if (ended && last->signal > 0)
+        json_i64(json, last->signal);
+    else
+        json_null(json);
+    json_key(json, "detail");
+    if (last != NULL)
+        json_span(json, last->detail);
+    else
+        json_null(json);
+}
+
 static void task_json(struct api_call *call, const struct job *job,
-                      const struct store_task *task) {
+                      const struct store_task *task,
+                      const struct store_attempt *last) {
     struct json json;
-    char text[WALL_TEXT_BYTES];
 
     json_open(&json, &call->out);
     json_object(&json);
@@ -345,36 +390,48 @@ static void task_json(struct api_call *call, const struct job *job,
         json_string(&json, "local");
     else
         json_null(&json);
-    json_key(&json, "not_before");
-    if (task->not_before.ns != 0)
-        json_string(&json, wall_format(task->not_before, text));
-    else
-        json_null(&json);
+    job_json_time(&json, "not_before", task->not_before);
+    last_json(&json, last);
     json_end(&json);
     line_end(call);
 }
 
+/* ?filter= (api/task_match.h) */
 void api_tasks(struct api_call *call) {
-    static const char *const keys[] = {NULL};
+    static const char *const keys[] = {"filter", NULL};
+    CLEANUP(map_clear) struct map last = MAP_INIT; /* of each node */
     struct job job;
-    struct store_task *tasks;
-    size_t count;
+    struct task_match match;
+    struct store_attempt *attempts;
+    struct store_task *tasks, single;
+    size_t count, attempt_count;
     struct err err = {0};
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    if (!store_tasks(call->api->options.store, job.num, &call->arena, &tasks,
-                     &count, &err)) {
+    if (!task_match_parse(api_query(call, "filter"), &call->arena, &match,
+                          &err) ||
+        !store_tasks(call->api->options.store, job.num, &call->arena, &tasks,
+                     &count, &err) ||
+        !store_attempts(call->api->options.store, job.num, &call->arena,
+                        &attempts, &attempt_count, &err)) {
         api_fail(call, &err);
         return;
     }
+    /* By node, then attempt. */
+    for (size_t i = 0; i < attempt_count; i++)
+        (void)map_put(&last, attempts[i].node, &attempts[i]);
+    single = (struct store_task){.node = SPAN(""),
+                                 .status = single_status(&job),
+                                 .attempt = job.attempt,
+                                 .not_before = job.not_before};
+    if (count == 0) {
+        tasks = &single;
+        count = 1;
+    }
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < count; i++)
-        task_json(call, &job, &tasks[i]);
-    if (count == 0)
-        task_json(call, &job,
-                  &(struct store_task){.status = single_status(&job),
-                                       .attempt = job.attempt,
-                                       .not_before = job.not_before});
+        if (task_match_test(&match, &tasks[i]))
+            task_json(call, &job, &tasks[i], map_get(&last, tasks[i].node));
     api_end(call);
 }

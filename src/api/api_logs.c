@@ -17,6 +17,7 @@
 #include "scheduler/rollback_status.h"
 #include "api/log_filter.h"
 #include "api/log_origin.h"
+#include "api/task_match.h"
 #include "scheduler/runner.h"
 #include "wire/attempt_trace.h"
 #include "wire/line_index.h"
@@ -44,6 +45,9 @@ struct log {
     struct span node; /* asked for; empty: all tasks */
     unsigned attempt; /* asked for; 0: the last one of each task */
     bool follows;
+    bool failed;       /* only tasks that have failed */
+    struct span label; /* each line names its task; for a job with one task,
+                          this */
     struct log_entry *queue; /* to be shown, one after the other */
     size_t count, cap, next;
     struct map listed; /* keys of all that are or were in the queue */
@@ -109,8 +113,12 @@ static bool log_lists(struct log *log, const struct store_attempt *attempt,
 }
 
 static bool log_wants(const struct log *log,
-                      const struct store_attempt *attempt) {
-    return (log->node.len == 0 || span_equal(attempt->node, log->node)) &&
+                      const struct store_attempt *attempt,
+                      const struct map *tasks) {
+    const struct store_task *task =
+        log->failed ? map_get(tasks, attempt->node) : NULL;
+    return (!log->failed || (task != NULL && task->status == TASK_FAILED)) &&
+           (log->node.len == 0 || span_equal(attempt->node, log->node)) &&
            (log->attempt == 0 || attempt->attempt == log->attempt);
 }
 
@@ -216,7 +224,7 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
         bool old = first && log->attempt == 0 &&
                    (uint64_t)attempts[i].assigned.ns <= log->begun_at &&
                    map_get(&last, attempts[i].node) != &attempts[i];
-        if (log_wants(log, &attempts[i]) &&
+        if (log_wants(log, &attempts[i], &places) &&
             !log_lists(log, &attempts[i], &arena, true) && !old)
             log_add(call, log, &attempts[i], &places);
     }
@@ -279,55 +287,10 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     return none;
 }
 
-/* ---- where to begin ------------------------------------------------------ */
-
 static ssize_t log_read(const struct log *log, char *block, uint64_t at,
                         size_t bytes) {
     ssize_t got = output_view_read(&log->view, at, block, bytes);
     return got < 0 && errno == EINTR ? 0 : got;
-}
-
-/* Reads the whole piece: packed output comes in frames. */
-static bool log_read_all(const struct log *log, char *block, uint64_t at,
-                         size_t bytes) {
-    while (bytes > 0) {
-        ssize_t got = log_read(log, block, at, bytes);
-        if (got <= 0)
-            return false;
-        block += got;
-        at += (uint64_t)got;
-        bytes -= (size_t)got;
-    }
-    return true;
-}
-
-/* Searches backwards, block by block: the lines asked for are usually at the
- * end. */
-static void place_tail(struct log *log) {
-    static char block[LOG_BLOCK_BYTES];
-    uint64_t end = log->view.bytes, left = log->tail;
-    bool last = true;
-
-    log->at = 0;
-    while (end > 0 && left > 0) {
-        size_t bytes = end < sizeof(block) ? (size_t)end : sizeof(block);
-        if (!log_read_all(log, block, end - bytes, bytes))
-            return;
-        for (size_t i = bytes; i-- > 0;) {
-            if (block[i] != '\n' || (last && i == bytes - 1)) {
-                last = false;
-                continue;
-            }
-            last = false;
-            if (--left == 0) {
-                log->at = end - bytes + i + 1;
-                return;
-            }
-        }
-        end -= bytes;
-    }
-    if (log->tail == 0)
-        log->at = log->view.bytes;
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -544,6 +507,9 @@ static bool log_next(struct log *log) {
     log->at = log->offset;
     log->placed = false;
     log->filter.skip = 0;
+    log->filter.label = log->label.p == NULL || log->now.node.len == 0
+                            ? log->label
+                            : log->now.node;
     if (log->from.attempt != 0 &&
         entry_compare_place(&log->now, &log->from) == 0)
         log_resume(log);
@@ -565,7 +531,7 @@ static bool log_place(struct api_call *call, struct log *log) {
                            &log->at, &log->filter.skip))
             return false;
     } else if (log->tail != UINT64_MAX) {
-        place_tail(log);
+        log->at = log_tail_begin(&log->view, log->tail);
     } else if (log->skip_lines > 0 && log->offset == 0 && !log->grows) {
         if (!log_index_find(&call->api->log_indexes, name, &log->view,
                             log->skip_lines, &place))
@@ -725,9 +691,8 @@ static bool log_begin(struct api_call *call, struct log *log,
     if (call->api->options.output == NULL)
         err_set(&err, ERR_UNAVAILABLE, "outputs cannot be read without a base");
     else if (log_fill(call, log, &err) && log->count == 0 &&
-             (log->attempt != 0 || log->node.len > 0))
-        err_set(&err, ERR_NO_JOB, "job '%.*s' has no attempt that matches",
-                (int)job->id.len, job->id.p);
+             (log->attempt != 0 || log->node.len > 0 || log->failed))
+        (void)task_refuse_attempt(call, job, log->node, log->failed, &err);
     else if (err.kind == ERR_NONE && log->count == 0 && !log->follows)
         err_set(&err, ERR_NO_JOB,
                 "job '%.*s' has not run yet: %s; try pointsman why %.*s",
@@ -745,14 +710,15 @@ static bool log_begin(struct api_call *call, struct log *log,
 
 /* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
  * &grep= (an expression; lib/pattern.h) &fold=1 (ignore case)
- * &stream=out|err &times=1; for callers that go on after a lost connection:
- * &places=1 (framed, with places between the pieces), &frames=1 (also by
- * stream; api/log_filter.h), &from= (the last place that was sent) */
+ * &stream=out|err &times=1 &label=1 (each line begins with its task)
+ * &failed=1 (tasks that have failed); for callers that go on after a lost
+ * connection: &places=1 (framed, with places between the pieces), &frames=1
+ * (also by stream; api/log_filter.h), &from= (the last place that was sent) */
 void api_logs(struct api_call *call) {
-    static const char *const keys[] = {"attempt", "node",   "offset", "bytes",
-                                       "tail",    "lines",  "follow", "grep",
-                                       "fold",    "stream", "times",  "frames",
-                                       "places",  "from",   NULL};
+    static const char *const keys[] = {
+        "attempt", "node", "offset", "bytes",  "tail",  "lines",
+        "follow",  "grep", "fold",   "stream", "times", "frames",
+        "places",  "from", "failed", "label",  NULL};
     struct log *log = arena_alloc(&call->arena, sizeof *log);
     struct span lines = api_query(call, "lines");
     uint64_t attempt = 0, bytes = UINT64_MAX;
@@ -778,6 +744,16 @@ void api_logs(struct api_call *call) {
     log->end =
         bytes > UINT64_MAX - log->offset ? UINT64_MAX : log->offset + bytes;
     log->follows = api_query_flag(call, "follow");
+    log->failed = api_query_flag(call, "failed");
+    if (api_query_flag(call, "label"))
+        log->label = job.id;
+    if (log->failed && log->follows) {
+        err_set(&err, ERR_USAGE,
+                "'failed' shows tasks that have ended, so it cannot be "
+                "combined with 'follow'");
+        api_fail(call, &err);
+        return;
+    }
     if (lines.p != NULL && !lines_asked(log, lines)) {
         err_set(&err, ERR_USAGE, "'%.*s' is not FROM, FROM- or FROM-TO",
                 (int)lines.len, lines.p);

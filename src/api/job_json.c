@@ -12,7 +12,7 @@ static void key_span(struct json *json, const char *key, struct span value) {
     json_span(json, value);
 }
 
-static void key_wall(struct json *json, const char *key, struct wall wall) {
+void job_json_time(struct json *json, const char *key, struct wall wall) {
     char text[WALL_TEXT_BYTES];
 
     json_key(json, key);
@@ -117,7 +117,7 @@ void job_json_members(struct json *json, const struct job *job,
     json_key(json, "class");
     json_string(json, job_class_word(job->job_class));
     key_state(json, "state", job->state);
-    key_wall(json, "since", job->since);
+    job_json_time(json, "since", job->since);
     json_key(json, "target");
     if (job->target.len > 0)
         json_span(json, job->target);
@@ -135,8 +135,8 @@ void job_json_members(struct json *json, const struct job *job,
         json_i64(json, job->max_running);
     else
         json_null(json);
-    key_wall(json, "admitted", job->admitted);
-    key_wall(json, "not_before", job->not_before);
+    job_json_time(json, "admitted", job->admitted);
+    job_json_time(json, "not_before", job->not_before);
     key_span(json, "actor", job->actor);
     json_key(json, "group");
     json_string(json, job_state_group(job->state));
@@ -145,7 +145,7 @@ void job_json_members(struct json *json, const struct job *job,
         json_span(json, job->rolled_back_by);
     else
         json_null(json);
-    key_wall(json, "owed", job->owed);
+    job_json_time(json, "owed", job->owed);
     json_key(json, "num");
     json_u64_string(json, job->num);
 }
@@ -191,7 +191,7 @@ static void attempt_event(struct json *json, const char *event,
     json_object(json);
     json_key(json, "event");
     json_string(json, event);
-    key_wall(json, "at", at);
+    job_json_time(json, "at", at);
     json_end(json);
 }
 
@@ -268,9 +268,9 @@ void job_attempt_json(struct json *json, const struct job *job,
     key_i64(json, "attempt", attempt->attempt);
     json_key(json, "status");
     json_string(json, job_task_status_word(attempt->status));
-    key_wall(json, "assigned", attempt->assigned);
-    key_wall(json, "started", attempt->started);
-    key_wall(json, "ended", attempt->ended);
+    job_json_time(json, "assigned", attempt->assigned);
+    job_json_time(json, "started", attempt->started);
+    job_json_time(json, "ended", attempt->ended);
     json_key(json, "exit_code");
     if (attempt->exit_code >= 0)
         json_i64(json, attempt->exit_code);
@@ -296,7 +296,7 @@ void job_event_json(struct json *json, const struct store_event *event) {
     json_object(json);
     json_key(json, "seq");
     json_u64_string(json, event->seq);
-    key_wall(json, "at", event->at);
+    job_json_time(json, "at", event->at);
     json_key(json, "kind");
     json_string(json, job_event_kind_word(event->kind));
     key_span(json, "id", event->id);

@@ -13,6 +13,8 @@
 /* One object: id, kind, class, state (its word), since, target, reason,
  * attempt, and more. */
 void job_json(struct json *json, const struct job *job, struct arena *arena);
+/* A member with a time; null if it is 0. */
+void job_json_time(struct json *json, const char *key, struct wall wall);
 /* The same members inside an object already open. */
 void job_json_members(struct json *json, const struct job *job,
                       struct arena *arena);

@@ -46,12 +46,26 @@ void log_frame_add(struct text *out, unsigned kind, struct span piece) {
     text_addspan(out, piece);
 }
 
-static void put_times(struct text *out, const struct stamp *from,
-                      struct span line) {
+static void put_times(struct text *out, const struct stamp *from) {
     char at[WALL_TEXT_BYTES];
     bool known = from->stream != STAMP_UNKNOWN;
     wall_format(wall_add_ms((struct wall){0}, from->ms), at);
     text_addf(out, "%s %s ", known ? at : "-", stream_words[from->stream]);
+}
+
+/* Lines stand by themselves, with something before them. */
+static bool has_heads(const struct log_filter *filter) {
+    return filter->form == LOG_TIMES || filter->label.p != NULL;
+}
+
+static void put_line(const struct log_filter *filter, struct text *out,
+                     const struct stamp *from, struct span line) {
+    if (filter->form == LOG_TIMES)
+        put_times(out, from);
+    if (filter->label.p != NULL) {
+        text_addspan(out, filter->label);
+        text_adds(out, ": ");
+    }
     text_addspan(out, line);
     if (!span_ends(line, "\n"))
         text_addc(out, '\n');
@@ -60,13 +74,13 @@ static void put_times(struct text *out, const struct stamp *from,
 static void put(const struct log_filter *filter, const struct stamp *from,
                 struct span piece, struct text *out) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
-    if (filter->form == LOG_TIMES) {
-        put_times(filter->framed ? &line : out, from, piece);
+    if (has_heads(filter)) {
+        put_line(filter, filter->framed ? &line : out, from, piece);
         piece = text_span(&line);
     }
     if (filter->framed)
         log_frame_add(out, from->stream, piece);
-    else if (filter->form != LOG_TIMES)
+    else if (!has_heads(filter))
         text_addspan(out, piece);
 }
 
@@ -78,8 +92,8 @@ void log_filter_note(const struct log_filter *filter, struct wall at,
     text_addf(&mark, "[pointsman: %.*s]\n", (int)sentence.len, sentence.p);
     if (filter->framed) {
         log_frame_add(out, LOG_FRAME_NOTE, sentence);
-    } else if (filter->form == LOG_TIMES) {
-        put_times(out, &ours, text_span(&mark));
+    } else if (has_heads(filter)) {
+        put_line(filter, out, &ours, text_span(&mark));
     } else {
         text_addc(out, '\n');
         text_addspan(out, text_span(&mark));
@@ -146,7 +160,7 @@ void log_filter_add(struct log_filter *filter, const struct stamp *from,
         piece = skip_lines(filter, piece);
     if (piece.len == 0)
         return;
-    if (filter->pattern == NULL && filter->form != LOG_TIMES)
+    if (filter->pattern == NULL && !has_heads(filter))
         put(filter, from, piece, out);
     else
         add_lines(filter, from, piece, out);

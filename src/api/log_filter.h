@@ -18,7 +18,7 @@
 enum { LOG_LINE_BYTES = 1 << 20 };
 
 enum log_form {
-    LOG_BYTES, /* unchanged */
+    LOG_BYTES, /* unchanged, unless there is a label */
     LOG_TIMES, /* "2026-11-21T19:20:21.123Z out LINE" and an LF; of lines of
                   unknown origin "- - LINE" */
 };
@@ -40,6 +40,7 @@ struct log_part {
 };
 
 struct log_filter {
+    struct span label;       /* before each line, with ": "; p NULL: none */
     struct pattern *pattern; /* NULL: every line */
     enum log_form form;
     bool framed;

@@ -51,3 +51,41 @@ bool log_index_find(struct log_indexes *indexes, struct log_name name,
     *ret_place = line_index_find(text_span(&it->marks), line);
     return true;
 }
+
+/* Reads the whole piece: packed output comes in frames. */
+static bool read_all(const struct output_view *view, char *block, uint64_t at,
+                     size_t bytes) {
+    while (bytes > 0) {
+        ssize_t got = output_view_read(view, at, block, bytes);
+        if (got < 0 && errno == EINTR)
+            got = 0;
+        if (got <= 0)
+            return false;
+        block += got;
+        at += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+uint64_t log_tail_begin(const struct output_view *view, uint64_t lines) {
+    static char block[BLOCK_BYTES];
+    uint64_t end = view->bytes, left = lines;
+    bool last = true;
+
+    if (lines == 0)
+        return end;
+    while (end > 0) {
+        size_t bytes = end < sizeof(block) ? (size_t)end : sizeof(block);
+        if (!read_all(view, block, end - bytes, bytes))
+            return 0;
+        for (size_t i = bytes; i-- > 0;) {
+            bool closes = last && i == bytes - 1; /* the LF of the last line */
+            last = false;
+            if (block[i] == '\n' && !closes && --left == 0)
+                return end - bytes + i + 1;
+        }
+        end -= bytes;
+    }
+    return 0;
+}

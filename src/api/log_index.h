@@ -39,4 +39,8 @@ bool log_index_find(struct log_indexes *indexes, struct log_name name,
                     const struct output_view *view, uint64_t line,
                     struct line_index_place *ret_place);
 
+/* Where the last `lines` lines of the output begin; 0: it has no more lines, or
+ * it cannot be read. Reads backwards from its end, no further than that. */
+uint64_t log_tail_begin(const struct output_view *view, uint64_t lines);
+
 #endif

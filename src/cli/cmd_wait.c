@@ -54,7 +54,8 @@ static bool on_job_ended(void *ctx, struct span line) {
                      call_line_text(line, "reason", &arena),
                      detail[0] == '\0' ? "" : ": ", detail, ending);
     if (code != 0 && call_line_number(line, "tasks") > 1)
-        console_note("pointsman why %s names the tasks that failed",
+        console_note("pointsman tasks %s state:failed lists the tasks that "
+                     "failed",
                      call_line_text(line, "id", &arena));
     arena_clear(&arena);
     return true;
@@ -318,6 +319,7 @@ static int list_attempts(struct call *call, const char *id, const char *node) {
                                       client_word(&call->arena, id)));
     call_uri_add(&uri, "node", node);
     call_uri_add(&uri, "attempt", call_value(call, "attempt"));
+    call_uri_add(&uri, "failed", call_has(call, "failed") ? "1" : NULL);
     bool ok = call_show_lines(client, text_string(&uri.text),
                               call_has(call, "json"), show_attempt, &err);
     text_clear(&uri.text);
@@ -340,6 +342,12 @@ int cmd_logs(struct call *call) {
     if (!logs_operand(call, &id, &node, &err) ||
         !call_number(call, "attempt", 1, UINT32_MAX, &attempt, &err))
         return console_error(&err);
+    if (json && call_has(call, "label")) {
+        err_set(&err, ERR_USAGE,
+                "--label is for lines of text; with --json, choose a task with "
+                "--node");
+        return console_error(&err);
+    }
     if (call_has(call, "attempts"))
         return list_attempts(call, id, node);
     if (!call_client(call, &client, &err))
@@ -354,6 +362,8 @@ int cmd_logs(struct call *call) {
     if (follow)
         wait_note_print(client, id, true, &call->arena);
     call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
+    call_uri_add(&uri, "failed", call_has(call, "failed") ? "1" : NULL);
+    call_uri_add(&uri, "label", call_has(call, "label") ? "1" : NULL);
     call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     bool ok =
         show_output(client, text_string(&uri.text), json, follow, &lines, &err);

@@ -79,8 +79,8 @@ static bool explain_tasks(struct api_call *call, const struct job *job,
     if (failed == 0)
         return true;
     text_addf(&text,
-              "; see pointsman logs --attempts %.*s, and pointsman logs "
-              "--node TASK %.*s",
+              "; see pointsman tasks %.*s state:failed, and pointsman logs "
+              "--failed --label %.*s",
               (int)job->id.len, job->id.p, (int)job->id.len, job->id.p);
     why_add_text(why, "tasks", text_span(&text));
     return true;

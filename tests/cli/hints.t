@@ -25,10 +25,10 @@ $ seq -f item%g 8 >items; pointsman submit --id some --array items -- sh -c 'exi
 | some
 | good
 | some: failed since <time>: failed: 8 of 8 tasks failed
-| some: failed tasks: item1, item2, item3, item4, item5 and 3 more; see pointsman logs --attempts some, and pointsman logs --node TASK some
+| some: failed tasks: item1, item2, item3, item4, item5 and 3 more; see pointsman tasks some state:failed, and pointsman logs --failed --label some
 $ pointsman wait some
 ! some: failed: 8 of 8 tasks failed, exit code 1
-! pointsman why some names the tasks that failed
+! pointsman tasks some state:failed lists the tasks that failed
 = 1
 $ pointsman submit --id night -- false; pointsman submit --id report --after night -- true; pointsman daemon all --until-idle
 | night

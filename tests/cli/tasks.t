@@ -158,7 +158,53 @@ $ pointsman logs night/item10; pointsman logs --attempts night/item7
 | attempt 1 on item7  failed  started ... exit code 1  10 bytes
 | ...
 $ pointsman logs --attempts --node item99 night
+! pointsman: job 'night' has no task 'item99'; pointsman tasks night lists them
+= 66
+$ pointsman logs --node item99 night
+! pointsman: job 'night' has no task 'item99'; pointsman tasks night lists them
+= 66
+$ pointsman logs --node item1 --attempt 2 night
 ! pointsman: job 'night' has no attempt that matches
+= 66
+# Which of them failed, and what they printed.
+$ pointsman tasks night state:failed
+| TASK   STATUS  ATTEMPT  EXIT  TOOK  DETAIL
+| item7  failed  1        1     0...s ...
+$ pointsman tasks night -- 'node~m1' -node:item1; pointsman tasks night state:running,lost
+| TASK    STATUS  ATTEMPT  EXIT  TOOK  DETAIL
+| item10  done    1        0     ...
+| item11  done    1        0     ...
+$ pointsman tasks --json night item7
+| {"job":"night","node":"item7","status":"failed","attempt":1,"worker":"local","not_before":null,"started":"...","ended":"...","exit_code":1,"signal":null,"detail":"..."}
+$ pointsman tasks night state:faild
+! pointsman: 'faild' is not a state of a task; they are: unstarted, running, done, incomplete, backoff, failed, lost
+= 64
+$ pointsman tasks night color:red
+! pointsman: 'color:red' is no term for tasks: use state:STATE, node:NODE, node~PART or a part of the node
+= 64
+$ pointsman logs --failed --label night; pointsman logs --failed --attempts night
+| item7: out item7
+| attempt 1 on item7  failed ...
+| ...
+$ pointsman logs --label --times --node item2 night
+| 20...Z out item2: out item2
+$ pointsman logs --label night | head -2
+| item1: out item1
+| item2: out item2
+$ pointsman logs -f --failed night
+! ...
+! pointsman: 'failed' shows tasks that have ended, so it cannot be combined with 'follow'
+= 64
+$ pointsman logs --json --label night
+! pointsman: --label is for lines of text; with --json, choose a task with --node
+= 64
+$ pointsman submit --id only -- printf 'no line feed'; pointsman daemon all --until-idle; pointsman logs --label only; pointsman tasks only
+| only
+| only: no line feed
+| TASK  STATUS  ATTEMPT  EXIT  TOOK  DETAIL
+| only  done    1        0     ...
+$ pointsman logs --failed only
+! pointsman: no task of job 'only' has failed
 = 66
 $ pointsman logs --node item7 night/item7
 ! pointsman: give JOB/NODE or --node, not both: 'night/item7'
