@@ -18,11 +18,13 @@ enum api_verb {
 
 extern const char *const api_command_words[VERBS];
 
-/* The body of all: {"reason": "...", "kill": true, "max_running": 8}. */
+/* The body of all: {"reason": "...", "kill": true, "failed": true,
+ * "max_running": 8}. */
 struct api_command {
     enum api_verb verb;
     struct span because;
     bool kill;
+    bool failed; /* retry: only if no task but those that failed would run */
     int64_t max_running; /* -1: not given */
     struct job job;
     unsigned index; /* of the operation that decides the outcome */

@@ -62,16 +62,39 @@ static bool add_cancel(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
+/* Refuses if tasks that did not fail would run too: those that a cancelled
+ * array has not run. */
+static bool check_failed_only(const struct job *job,
+                              const struct store_task *tasks, size_t count,
+                              struct err *err) {
+    size_t failed = 0, others = 0;
+    for (size_t i = 0; i < count; i++) {
+        failed += tasks[i].status == TASK_FAILED;
+        others +=
+            tasks[i].status != TASK_FAILED && tasks[i].status != TASK_DONE;
+    }
+    if (others > 0)
+        return err_set(err, ERR_REFUSED,
+                       "job '%.*s' ended before %zu of its tasks ran; retry it "
+                       "without --failed to run these too",
+                       (int)job->id.len, job->id.p, others);
+    return failed > 0 || job->state == STATE_FAILED ||
+           refuse(err, job, "has no task that failed");
+}
+
 /* For an array, the tasks that are not done start again. */
 static bool add_retried_tasks(struct api_call *call, struct store_batch *batch,
-                              const struct job *job, struct err *err) {
+                              const struct api_command *command,
+                              struct err *err) {
+    const struct job *job = &command->job;
     struct store_task *tasks;
-    size_t count;
+    size_t count = 0;
 
     if (job->tasks <= 1)
-        return true;
+        return !command->failed || check_failed_only(job, NULL, 0, err);
     if (!store_tasks(call->api->options.store, job->num, &call->arena, &tasks,
-                     &count, err))
+                     &count, err) ||
+        (command->failed && !check_failed_only(job, tasks, count, err)))
         return false;
     for (size_t i = 0; i < count; i++)
         if (tasks[i].status != TASK_DONE && tasks[i].status != TASK_UNSTARTED)
@@ -114,7 +137,7 @@ static bool add_retry(struct api_call *call, struct store_batch *batch,
                       struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
 
-    if (backs_off(call, job)) {
+    if (!command->failed && backs_off(call, job)) {
         add_at_once(batch, command);
         return true;
     }
@@ -134,7 +157,7 @@ static bool add_retry(struct api_call *call, struct store_batch *batch,
         return refuse(err, job,
                       arena_printf(&call->arena, "has not failed: %s",
                                    job_state_word(job->state)));
-    if (!add_retried_tasks(call, batch, job, err))
+    if (!add_retried_tasks(call, batch, command, err))
         return false;
     command->index = store_move(
         batch, &(struct store_move){.num = job->num,
@@ -350,7 +373,8 @@ static void command_try(struct api_call *call) {
 }
 
 static void command_begin(struct api_call *call, enum api_verb verb) {
-    static const char *const keys[] = {"reason", "kill", "max_running", NULL};
+    static const char *const keys[] = {"reason", "kill", "failed",
+                                       "max_running", NULL};
     struct api_command *command = arena_alloc(&call->arena, sizeof *command);
     struct json_value body, value;
     struct err err = {0};
@@ -360,7 +384,8 @@ static void command_begin(struct api_call *call, enum api_verb verb) {
     call->state = command;
     if (!api_body_object(call, keys, &body) ||
         !api_body_string(call, body, "reason", &command->because) ||
-        !api_body_flag(call, body, "kill", &command->kill))
+        !api_body_flag(call, body, "kill", &command->kill) ||
+        !api_body_flag(call, body, "failed", &command->failed))
         return;
     if (json_member(body, "max_running", &value) &&
         (!json_get_i64(value, &command->max_running) ||

@@ -9,10 +9,11 @@
 
 #include "wire/submission.h"
 
-static void add_kill(const struct call *call, struct json *json) {
-    if (!call_knows(call, "kill") || !call_has(call, "kill"))
+static void add_flag(const struct call *call, const char *flag,
+                     struct json *json) {
+    if (!call_knows(call, flag) || !call_has(call, flag))
         return;
-    json_key(json, "kill");
+    json_key(json, flag);
     json_bool(json, true);
 }
 
@@ -35,7 +36,8 @@ static void control_body(const struct call *call, struct text *body) {
         json_key(&json, "reason");
         json_string(&json, because);
     }
-    add_kill(call, &json);
+    add_flag(call, "kill", &json);
+    add_flag(call, "failed", &json);
     add_max_running(call, &json);
     json_end(&json);
 }
@@ -112,7 +114,7 @@ static bool bulk_call(struct call *call, struct client *client, bool dry,
         json_key(&json, "reason");
         json_string(&json, because);
     }
-    add_kill(call, &json);
+    add_flag(call, "kill", &json);
     if (dry) {
         json_key(&json, "dry_run");
         json_bool(&json, true);
@@ -167,6 +169,11 @@ static int order(struct call *call) {
     else if (filter == NULL && call->word_count == 0)
         ok = err_set(&err, ERR_USAGE, "'%s' needs an ID%s", call->command->name,
                      call_knows(call, "match") ? ", or --match FILTER" : "");
+    else if (filter != NULL && call_knows(call, "failed") &&
+             call_has(call, "failed"))
+        ok = err_set(&err, ERR_USAGE,
+                     "--failed needs the IDs of arrays; it cannot be combined "
+                     "with --match");
     ok = ok && call_operands_not_empty(call, SIZE_MAX, &err);
     if (!ok || !call_client(call, &client, &err))
         return console_error(&err);

@@ -40,3 +40,27 @@ $ pointsman limit one
 $ pointsman limit --max-running -1 one
 ! pointsman: '--max-running' must be...
 = 64
+# The failed tasks again; what is done stays done.
+$ touch broken; pointsman submit --id night --array 1-8 -- sh -c 'echo >>tried.{}; test {} -gt 2 || test ! -e broken'
+| night
+$ pointsman wait night
+! night: failed: 2 of 8 tasks failed, exit code 1
+! pointsman tasks night state:failed lists the tasks that failed
+= 1
+$ rm broken; pointsman retry --failed night; pointsman wait night; cat tried.1 tried.2 | wc -l; cat tried.[3-8] | wc -l
+| 4
+| 6
+$ pointsman retry --failed night
+! pointsman: job 'night' has not failed: done
+= 100
+$ pointsman submit --id cut --max-running 1 --array 1-3 -- sh -c 'test {} != 1 || exit 3; echo >began; until test -e never; do sleep 0.02; done'
+| cut
+$ until test -e began; do :; done; pointsman retry --failed cut
+! pointsman: job 'cut' has not ended: executing
+= 100
+$ pointsman -q cancel cut; pointsman -q wait cut; pointsman retry --failed cut
+! pointsman: job 'cut' ended before 1 of its tasks ran; retry it without --failed to run these too
+= 100
+$ pointsman retry --failed --match state:failed
+! pointsman: --failed needs the IDs of arrays; it cannot be combined with --match
+= 64
