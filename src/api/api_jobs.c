@@ -157,6 +157,10 @@ static void edges_json(struct json *json, const struct job_edge *edges,
         json_string(json, job_edge_kind_word(edges[i].kind));
         json_key(json, "id");
         json_span(json, edges[i].to);
+        if (edges[i].share > 0) {
+            json_key(json, "share");
+            json_i64(json, edges[i].share);
+        }
         json_end(json);
     }
     json_end(json);
@@ -164,9 +168,14 @@ static void edges_json(struct json *json, const struct job_edge *edges,
 
 static void touches_json(struct json *json, const struct job_touch *touches,
                          size_t count) {
+    struct span key, singleton = {0};
     json_key(json, "touches");
     json_array(json);
     for (size_t i = 0; i < count; i++) {
+        if (job_singleton_key(touches[i].path, &key)) {
+            singleton = key;
+            continue;
+        }
         json_object(json);
         json_key(json, "path");
         json_span(json, touches[i].path);
@@ -175,6 +184,11 @@ static void touches_json(struct json *json, const struct job_touch *touches,
         json_end(json);
     }
     json_end(json);
+    json_key(json, "singleton");
+    if (singleton.len > 0)
+        json_span(json, singleton);
+    else
+        json_null(json);
 }
 
 static void members_json(struct json *json,

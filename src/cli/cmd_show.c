@@ -176,7 +176,11 @@ static void show_relations(struct span line, struct arena *arena) {
                 (void)json_get_string(value, arena, &relation);
             if (json_member(item, "id", &value))
                 (void)json_get_string(value, arena, &id);
-            show_pair(arena_string(arena, relation), arena_string(arena, id));
+            int64_t share = call_line_number(item.raw, "share");
+            show_pair(arena_string(arena, relation),
+                      share == 0 ? arena_string(arena, id)
+                                 : arena_printf(arena, "%.*s[%" PRId64 "%%]",
+                                                (int)id.len, id.p, share));
         }
     cursor = 0;
     if (json_member(object, "members", &list))
@@ -195,6 +199,7 @@ static void show_relations(struct span line, struct arena *arena) {
             show_pair(deleted ? "deletes" : "touches",
                       call_printable(arena_string(arena, path), arena));
         }
+    show_pair("singleton", call_line_printable(line, "singleton", arena));
     cursor = 0;
     if (json_member(object, "holds", &list))
         while (json_next(list, &cursor, arena, NULL, &item)) {

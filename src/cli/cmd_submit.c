@@ -35,12 +35,15 @@ static const char *setting_value(struct call *call, struct client *client,
 }
 
 /* --after may name a job that is submitted later, or be mistyped. */
-static void note_unknown(struct call *call, struct client *client) {
+static void note_unknown(struct call *call, struct client *client,
+                         const struct lines *after) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
-    size_t cursor = 0;
-    const char *id;
-    while ((id = call_next(call, "after", &cursor)) != NULL) {
+    for (size_t i = 0; i < after->count; i++) {
         struct err err = {0};
+        struct span span;
+        unsigned share;
+        (void)submission_share_parse(after->items[i], &span, &share);
+        const char *id = arena_string(&call->arena, span);
         bool found = client_get(client, &reply, &err, "/api/v1/jobs/%s",
                                 client_word(&call->arena, id));
         if (found
@@ -75,7 +78,9 @@ static int submit_one(struct call *call) {
     const char *id = call_line_text(text_span(&reply), "id", &call->arena);
     (void)console_printf("%s\n", id);
     (void)console_flush();
-    note_unknown(call, client);
+    note_unknown(call, client, &submission.after);
+    note_unknown(call, client, &submission.after_any);
+    note_unknown(call, client, &submission.after_failed);
     if (terminal_is(STDERR_FILENO))
         wait_note_print(client, id, false, &call->arena);
     client_close(client);

@@ -95,6 +95,7 @@ static bool all_is_text(const struct submission *submission, struct err *err) {
             return false;
     return is_text(submission->dir, "the directory's name", err) &&
            lines_are_text(&submission->command, "an argument", err) &&
+           is_text(submission->singleton, "the key of --singleton", err) &&
            lines_are_text(&submission->touches, "a key of --touches", err) &&
            lines_are_text(&submission->array, "a line of --array", err);
 }
@@ -227,6 +228,9 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
     submission_init(&submission);
     submission.id = span_of(value_given(call, "id"));
     submission.after = lines_given(call, "after");
+    submission.after_any = lines_given(call, "after-any");
+    submission.after_failed = lines_given(call, "after-failed");
+    submission.singleton = span_of(value_given(call, "singleton"));
     submission.touches = lines_given(call, "touches");
     submission.clean = call_has(call, "clean");
     submission.at_most_once = value_given(call, "at-most-once") != NULL;

@@ -51,22 +51,38 @@ static struct span make_key(struct span id, enum set_class set_class,
 struct relations {
     struct job_edge *edges;
     struct job_touch *touches;
+    size_t edge_count, touch_count;
 };
 
+static void edges_add(struct relations *made, const struct lines *ids,
+                      enum edge_kind kind) {
+    for (size_t i = 0; i < ids->count; i++) {
+        struct job_edge *edge = &made->edges[made->edge_count++];
+        edge->kind = kind;
+        (void)submission_share_parse(ids->items[i], &edge->to, &edge->share);
+        if (edge->share > 0)
+            edge->kind = EDGE_AFTER_SHARE;
+    }
+}
+
 static struct relations make_relations(const struct submission *submission,
-                                       struct arena *arena) {
-    const struct lines *after = &submission->after;
+                                       struct span actor, struct arena *arena) {
     const struct lines *touches = &submission->touches;
+    size_t edges = submission->after.count + submission->after_any.count +
+                   submission->after_failed.count;
     struct relations made = {
-        .edges =
-            arena_alloc(arena, (after->count + 1) * sizeof(struct job_edge)),
+        .edges = arena_alloc(arena, (edges + 1) * sizeof(struct job_edge)),
         .touches =
-            arena_alloc(arena, (touches->count + 1) * sizeof(struct job_touch)),
+            arena_alloc(arena, (touches->count + 2) * sizeof(struct job_touch)),
     };
-    for (size_t i = 0; i < after->count; i++)
-        made.edges[i] = (struct job_edge){EDGE_DEPENDENCY, after->items[i]};
+    edges_add(&made, &submission->after, EDGE_DEPENDENCY);
+    edges_add(&made, &submission->after_any, EDGE_AFTER_ANY);
+    edges_add(&made, &submission->after_failed, EDGE_AFTER_FAILED);
     for (size_t i = 0; i < touches->count; i++)
-        made.touches[i] = (struct job_touch){.path = touches->items[i]};
+        made.touches[made.touch_count++].path = touches->items[i];
+    if (submission->singleton.len > 0)
+        made.touches[made.touch_count++].path =
+            job_singleton_path(submission->singleton, actor, arena);
     return made;
 }
 
@@ -103,9 +119,9 @@ bool command_admit(struct store_batch *batch, const struct base *base,
     }
     struct span spec = make_spec(submission, arena);
     sum_bytes(spec, sum);
-    struct relations made = make_relations(submission, arena);
-    size_t edges = submission->after.count;
-    size_t touches = submission->touches.count;
+    struct relations made = make_relations(submission, origin->actor, arena);
+    size_t edges = made.edge_count;
+    size_t touches = made.touch_count;
     struct span key = make_key(*ret_id, submission->class,
                                submission->sub_priority, origin, arena);
     struct job job = {

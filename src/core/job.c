@@ -209,6 +209,11 @@ bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind) {
     return true;
 }
 
+bool job_edge_is_dependency(enum edge_kind kind) {
+    return kind == EDGE_DEPENDENCY || kind == EDGE_AFTER_ANY ||
+           kind == EDGE_AFTER_FAILED || kind == EDGE_AFTER_SHARE;
+}
+
 const char *job_event_kind_word(enum event_kind kind) {
     return kind < EVENT_KINDS ? event_words[kind] : "unknown";
 }
@@ -288,4 +293,23 @@ bool job_step_is_legal(enum job_state from, enum job_state to,
             reasons_have(steps[i].reasons, reason))
             return true;
     return false;
+}
+
+#define SINGLETON "singleton\n"
+
+struct span job_singleton_path(struct span key, struct span actor,
+                               struct arena *arena) {
+    return span_of(arena_printf(arena, SINGLETON "%.*s\n%.*s", (int)actor.len,
+                                actor.p, (int)key.len, key.p));
+}
+
+bool job_singleton_key(struct span path, struct span *ret_key) {
+    size_t head = strlen(SINGLETON);
+    struct span rest, actor;
+    if (!span_starts(path, SINGLETON))
+        return false;
+    rest = span_make(path.p + head, path.len - head);
+    (void)span_cut(&rest, '\n', &actor);
+    *ret_key = rest;
+    return true;
 }

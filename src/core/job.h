@@ -94,6 +94,13 @@ enum event_trait {
 
 struct job;
 
+/* What the jobs of one submitter with the same singleton key touch: no key of
+ * --touches, because it has more than one line. */
+struct span job_singleton_path(struct span key, struct span actor,
+                               struct arena *arena);
+/* The key in such a path. False: it is another one. */
+bool job_singleton_key(struct span path, struct span *ret_key);
+
 /* The bit of a state in a set of states. */
 #define STATE_BIT(state) (1u << (state))
 
@@ -141,6 +148,8 @@ const char *job_task_status_word(enum task_status status);
 bool job_task_status_parse(struct span word, enum task_status *ret_status);
 const char *job_edge_kind_word(enum edge_kind kind);
 bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind);
+/* True if a job waits for `to` because of what becomes of that. */
+bool job_edge_is_dependency(enum edge_kind kind);
 const char *job_event_kind_word(enum event_kind kind);
 bool job_event_kind_parse(struct span word, enum event_kind *ret_kind);
 bool job_event_kind_has(enum event_kind kind, enum event_trait trait);
@@ -179,6 +188,7 @@ struct job_touch {
 struct job_edge {
     enum edge_kind kind;
     struct span to; /* an id that may not be known yet */
+    unsigned share; /* of EDGE_AFTER_SHARE: percent, 1 to 100 */
 };
 
 /* One admitted job. Its spans point into memory of the code that returned

@@ -105,9 +105,9 @@ static const struct {
     enum order_edge_use use;
 } edge_uses[] = {
     /* The record comes last: it is dropped when the job is placed. */
-    {EDGE_SUPERSEDES, USE_SUPERSEDES},
-    {EDGE_DEPENDENCY, USE_DEPENDENCY},
-    {EDGE_HINT, USE_HINT},
+    {EDGE_SUPERSEDES, USE_SUPERSEDES},  {EDGE_DEPENDENCY, USE_DEPENDENCY},
+    {EDGE_AFTER_ANY, USE_DEPENDENCY},   {EDGE_AFTER_FAILED, USE_DEPENDENCY},
+    {EDGE_AFTER_SHARE, USE_DEPENDENCY}, {EDGE_HINT, USE_HINT},
     {EDGE_PRECURSOR, USE_RECORD},
 };
 
@@ -123,7 +123,8 @@ static void edges_open(struct order *order, struct order_node *node,
                 continue;
             node->edge_count++;
             to = order_item_ref(order, entry->edges[i].to);
-            order_edge_open(order, edge, node, to, edge_uses[u].use);
+            order_edge_open(order, edge, node, to, edge_uses[u].use,
+                            &entry->edges[i]);
             if (edge->use == USE_SUPERSEDES)
                 order_item_link(order, to, node->item);
         }
@@ -273,7 +274,7 @@ static void move_behind_dependencies(struct order *order,
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct order_edge *edge = &node->edges[i];
 
-        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+        if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
             continue;
         order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {
@@ -475,13 +476,13 @@ void order_set_back(struct order *order, int64_t ms) {
     }
 }
 
-static const struct order_item *first_of(const struct order_node *node,
+static const struct order_edge *first_of(const struct order_node *node,
                                          enum order_verdict verdict) {
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct order_edge *edge = &node->edges[i];
 
-        if (edge->use == USE_DEPENDENCY && edge->item->verdict == verdict)
-            return edge->item;
+        if (edge->use == USE_DEPENDENCY && edge->verdict == verdict)
+            return edge;
     }
     return NULL;
 }
@@ -523,8 +524,34 @@ static void fail_after_failure(struct order *order, struct order_node *node,
     set_failure_cause(order, item);
 }
 
+/* The condition of the edge can no longer be met. */
+static void fail_in_vain(struct order *order, struct order_node *node,
+                         const struct order_edge *edge) {
+    const struct order_tasks *tasks = &edge->item->tasks;
+
+    if (edge->kind != EDGE_AFTER_FAILED && edge->kind != EDGE_AFTER_SHARE) {
+        fail_after_failure(order, node, edge->item);
+        return;
+    }
+    text_reset(&order->scratch);
+    text_adds(&order->scratch, "dependency ");
+    text_addspan(&order->scratch, edge->item->id);
+    if (edge->kind == EDGE_AFTER_FAILED)
+        text_adds(&order->scratch, " did not fail, as it would have to");
+    else if (edge->item->verdict == VERDICT_FAILED)
+        text_addf(&order->scratch, " %s with %zu of %zu tasks done, not %u%%",
+                  ended(edge->item), tasks->done, tasks->count, edge->share);
+    else
+        text_addf(&order->scratch,
+                  " can no longer have %u%% of its tasks done: %zu of %zu "
+                  "failed",
+                  edge->share, tasks->failed, tasks->count);
+    order_effect_fail(order, node, "dep-failed", text_string(&order->scratch));
+    set_failure_cause(order, edge->item);
+}
+
 static void fail_after_rollback(struct order *order, struct order_node *node) {
-    const struct order_item *item = first_of(node, VERDICT_ROLLED_BACK);
+    const struct order_item *item = first_of(node, VERDICT_ROLLED_BACK)->item;
 
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
@@ -536,7 +563,7 @@ static void fail_after_rollback(struct order *order, struct order_node *node) {
 }
 
 static void fail_unknown(struct order *order, struct order_node *node) {
-    const struct order_item *item = first_of(node, VERDICT_UNKNOWN);
+    const struct order_item *item = first_of(node, VERDICT_UNKNOWN)->item;
 
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
@@ -555,7 +582,7 @@ static bool must_fail(struct order *order, struct order_node *node) {
     if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
         return false;
     if (node->counts[VERDICT_FAILED] > 0)
-        fail_after_failure(order, node, first_of(node, VERDICT_FAILED));
+        fail_in_vain(order, node, first_of(node, VERDICT_FAILED));
     else if (node->counts[VERDICT_ROLLED_BACK] > 0)
         fail_after_rollback(order, node);
     else if (node->counts[VERDICT_UNKNOWN] > 0 &&

@@ -133,6 +133,18 @@ struct order_other {
 };
 void order_outside(struct order *order, const struct order_other *other);
 
+/* How many tasks a job has, and how they stand. */
+struct order_tasks {
+    size_t count, done, failed;
+};
+/* The tasks of the job of this id, known here or outside. It counts only while
+ * order_counts_tasks: pass it when that has become true, and whenever the tasks
+ * have changed. */
+void order_set_tasks(struct order *order, struct span id,
+                     const struct order_tasks *tasks);
+/* True if a job here waits for a share of the tasks of this id. */
+bool order_counts_tasks(const struct order *order, struct span id);
+
 /* The next id to be answered by order_outside; false: none. Each id is returned
  * once. */
 bool order_next_unknown(struct order *order, struct span *ret_id);
@@ -221,7 +233,7 @@ enum order_reason_kind {
     ORDER_WHY_HOLD,       /* the job is held */
     ORDER_WHY_PRECURSOR,  /* id must leave the queue first; path = why */
     ORDER_WHY_HINT,       /* the same, requested by the submitter */
-    ORDER_WHY_DEPENDENCY, /* id must be done first */
+    ORDER_WHY_DEPENDENCY, /* id must be done first, or what `relation` says */
     ORDER_WHY_SUCCESSOR,  /* id failed; the job waits for its successor
                              `other` */
     ORDER_WHY_UNKNOWN,    /* id is unknown; the job waits for it until
@@ -234,14 +246,17 @@ enum order_reason_kind {
 
 struct order_reason {
     enum order_reason_kind kind;
-    struct span id;       /* the job it waits for */
-    enum job_state state; /* state of id */
-    struct wall since;    /* when id entered that state */
-    unsigned holds;       /* holds of id; for ORDER_WHY_HOLD of the job
-                             itself */
-    struct span path;     /* path that both touch; empty: another reason */
-    struct span other;    /* for ORDER_WHY_SUCCESSOR */
-    struct wall until;    /* for ORDER_WHY_UNKNOWN */
+    struct span id;           /* the job it waits for */
+    enum job_state state;     /* state of id */
+    struct wall since;        /* when id entered that state */
+    unsigned holds;           /* holds of id; for ORDER_WHY_HOLD of the job
+                                 itself */
+    struct span path;         /* path that both touch; empty: another reason */
+    struct span other;        /* for ORDER_WHY_SUCCESSOR */
+    enum edge_kind relation;  /* for ORDER_WHY_DEPENDENCY: its kind ... */
+    unsigned share;           /* ... share, ... */
+    struct order_tasks tasks; /* ... and tasks, if it needs a share of them */
+    struct wall until;        /* for ORDER_WHY_UNKNOWN */
     struct span detail;
     /* The end of the chain: following the waits from `id` for `steps` steps (0:
      * id itself) leads to `root`; empty: it is further away than the search

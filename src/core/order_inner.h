@@ -69,6 +69,8 @@ struct order_item {
     enum job_state state;
     bool rolled_back;
     struct wall since;
+    struct order_tasks tasks; /* counted only while `shares` is not 0 */
+    size_t shares;            /* edges to it that need a share of its tasks */
     uint64_t num;
     struct order_key *key, *recorded; /* if live and outside: for inheritance */
     bool inherited;                   /* `recorded` is not `key`; holds a
@@ -96,7 +98,11 @@ struct order_edge {
     struct order_item *item;
     struct list in_item;
     enum order_edge_use use;
-    bool waits; /* for USE_HINT: counted in node->hints */
+    enum edge_kind kind;
+    unsigned share;             /* as in struct job_edge */
+    enum order_verdict verdict; /* for USE_DEPENDENCY: what the item's means for
+                                   this one, counted in node->counts */
+    bool waits;                 /* for USE_HINT: counted in node->hints */
 };
 
 /* The use of one path by one job. */
@@ -279,9 +285,10 @@ void order_items_changed(struct order *order, struct order_node *node);
 void order_chain_down(struct order *order, struct order_item *item);
 /* order->up: the item and everything it supersedes, at any depth. */
 void order_chain_up(struct order *order, struct order_item *item);
+/* `relation`: where it comes from. */
 void order_edge_open(struct order *order, struct order_edge *edge,
                      struct order_node *node, struct order_item *item,
-                     enum order_edge_use use);
+                     enum order_edge_use use, const struct job_edge *relation);
 void order_edge_close(struct order *order, struct order_edge *edge);
 void order_edge_hint_update(struct order *order, struct order_edge *edge);
 /* The job became pending: dependencies that are done do not count any more. */

@@ -177,7 +177,7 @@ static bool dependencies_fit(struct order *order, const struct order_node *node,
 
         if (edge->use == USE_HINT)
             return false;
-        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+        if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
             continue;
         order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 /* An id and its dependents. The meaning of a dependency is one verdict per id,
- * shared by all dependents; nodes only count verdicts, so that a change costs
- * one step per dependent and nothing else. */
+ * shared by all dependents, and what it means for the kind of each; nodes only
+ * count verdicts, so that a change costs one step per dependent and nothing
+ * else. */
 
 struct order_item *order_item_find(const struct order *order, struct span id) {
     return map_get(&order->items, id);
@@ -208,6 +209,40 @@ static void edge_count(struct order *order, struct order_edge *edge,
         order_node_deadline_changed(order, node);
 }
 
+/* A share of the tasks: of a live job, it may have been reached already, or be
+ * out of reach. */
+static enum order_verdict share_verdict(const struct order_edge *edge,
+                                        enum order_verdict verdict) {
+    const struct order_tasks *tasks = &edge->item->tasks;
+    size_t needed = tasks->count * edge->share;
+
+    if (tasks->count == 0 ||
+        (verdict != VERDICT_WAIT && verdict != VERDICT_FAILED))
+        return verdict;
+    if (tasks->done * 100 >= needed)
+        return VERDICT_SERVED;
+    return (tasks->count - tasks->failed) * 100 < needed ? VERDICT_FAILED
+                                                         : verdict;
+}
+
+/* What the verdict on the item means for an edge to it. */
+static enum order_verdict edge_verdict(const struct order_edge *edge,
+                                       enum order_verdict verdict) {
+    bool succeeded =
+        verdict == VERDICT_SERVED || verdict == VERDICT_ROLLED_BACK;
+
+    if (edge->kind == EDGE_AFTER_SHARE)
+        return share_verdict(edge, verdict);
+    if (edge->kind == EDGE_AFTER_ANY)
+        return succeeded || verdict == VERDICT_FAILED ? VERDICT_SERVED
+                                                      : verdict;
+    if (edge->kind == EDGE_AFTER_FAILED)
+        return succeeded                   ? VERDICT_FAILED
+               : verdict == VERDICT_FAILED ? VERDICT_SERVED
+                                           : verdict;
+    return verdict;
+}
+
 /* The verdict became, or ceased to be, WAIT: the ranks inherited by the awaited
  * jobs change, and these have to stand in front in L. */
 static void chain_judge(struct order *order, struct order_item *item) {
@@ -235,33 +270,67 @@ static bool is_settled_by(const struct order_edge *edge,
     return verdict == VERDICT_SERVED && !order_node_stands_waiting(edge->node);
 }
 
+/* True if it ceased to wait, or waits now. */
+static bool edge_update(struct order *order, struct order_edge *edge) {
+    const struct order_item *item = edge->item;
+    enum order_verdict old = edge->verdict,
+                       new = edge_verdict(edge, item->verdict);
+
+    if (old == new)
+        return false;
+    edge_count(order, edge, old, false);
+    edge->verdict = new;
+    if (is_settled_by(edge, new))
+        edge->use = USE_SETTLED;
+    else
+        edge_count(order, edge, new, true);
+    /* A plain command that arrived: the record lacks it. A chain that is
+     * satisfied: the record names successors that are still live, and a share
+     * of a job that is. */
+    if ((new == VERDICT_WAIT && item->node == NULL) ||
+        (old == VERDICT_WAIT &&
+         (item->successor_count > 0 || edge->kind == EDGE_AFTER_SHARE)))
+        edge->node->splice = true;
+    order_node_touch(order, edge->node);
+    return old == VERDICT_WAIT || new == VERDICT_WAIT;
+}
+
 static void verdict_update(struct order *order, struct order_item *item) {
     enum order_verdict old = item->verdict, new = chain_verdict(order, item);
+    bool waits = old != new && (old == VERDICT_WAIT || new == VERDICT_WAIT);
+    bool shares = false;
 
-    if (old != new) {
-        item->verdict = new;
-        if (old == VERDICT_WAIT || new == VERDICT_WAIT)
-            chain_judge(order, item);
-    }
+    item->verdict = new;
+    if (waits)
+        chain_judge(order, item);
     LIST_EACH (&item->edges, it) {
         struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
-        if (edge->use == USE_HINT) {
+        if (edge->use == USE_HINT)
             order_edge_hint_update(order, edge);
-        } else if (edge->use == USE_DEPENDENCY && old != new) {
-            edge_count(order, edge, old, false);
-            if (is_settled_by(edge, new))
-                edge->use = USE_SETTLED;
-            else
-                edge_count(order, edge, new, true);
-            /* A plain command that arrived: the record lacks it. A chain that
-             * is satisfied: the record names successors that are still live. */
-            if ((new == VERDICT_WAIT && item->node == NULL) ||
-                (old == VERDICT_WAIT && item->successor_count > 0))
-                edge->node->splice = true;
-            order_node_touch(order, edge->node);
-        }
+        else if (edge->use == USE_DEPENDENCY)
+            shares |= edge_update(order, edge);
     }
+    if (shares && !waits)
+        chain_judge(order, item);
+}
+
+void order_set_tasks(struct order *order, struct span id,
+                     const struct order_tasks *tasks) {
+    struct order_item *item = order_item_find(order, id);
+
+    if (item == NULL ||
+        (item->tasks.count == tasks->count && item->tasks.done == tasks->done &&
+         item->tasks.failed == tasks->failed))
+        return;
+    item->tasks = *tasks;
+    order_item_changed(order, item);
+}
+
+bool order_counts_tasks(const struct order *order, struct span id) {
+    const struct order_item *item = order_item_find(order, id);
+
+    return item != NULL && item->shares > 0;
 }
 
 void order_item_changed(struct order *order, struct order_item *item) {
@@ -317,15 +386,19 @@ void order_edge_hint_update(struct order *order, struct order_edge *edge) {
 
 void order_edge_open(struct order *order, struct order_edge *edge,
                      struct order_node *node, struct order_item *item,
-                     enum order_edge_use use) {
+                     enum order_edge_use use, const struct job_edge *relation) {
     edge->node = node;
     edge->item = item;
     edge->use = use;
+    edge->kind = relation->kind;
+    edge->share = relation->share;
+    edge->verdict = edge_verdict(edge, item->verdict);
+    item->shares += edge->kind == EDGE_AFTER_SHARE;
     list_push(&item->edges, &edge->in_item);
     if (use == USE_DEPENDENCY || use == USE_HINT)
         look_up(order, item);
     if (use == USE_DEPENDENCY)
-        edge_count(order, edge, item->verdict, true);
+        edge_count(order, edge, edge->verdict, true);
     if (use == USE_HINT)
         order_edge_hint_update(order, edge);
 }
@@ -334,7 +407,8 @@ void order_edge_close(struct order *order, struct order_edge *edge) {
     if (edge->item == NULL)
         return;
     if (edge->use == USE_DEPENDENCY)
-        edge_count(order, edge, edge->item->verdict, false);
+        edge_count(order, edge, edge->verdict, false);
+    edge->item->shares -= edge->kind == EDGE_AFTER_SHARE;
     if (edge->waits)
         edge->node->hints--;
     edge->waits = false;
@@ -345,14 +419,14 @@ void order_edge_close(struct order *order, struct order_edge *edge) {
 
 static void edge_settle(struct order *order, struct order_edge *edge) {
     if (edge->use == USE_DEPENDENCY)
-        edge_count(order, edge, edge->item->verdict, false);
+        edge_count(order, edge, edge->verdict, false);
     edge->use = USE_SETTLED;
 }
 
 void order_edges_settle_served(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_DEPENDENCY &&
-            node->edges[i].item->verdict == VERDICT_SERVED)
+            node->edges[i].verdict == VERDICT_SERVED)
             edge_settle(order, &node->edges[i]);
 }
 
@@ -411,7 +485,7 @@ static void record_add(struct order *order, struct order_node *node,
         item->set_mark = mark;
         item->refs++;
         order_edge_open(order, &node->edges[node->edge_count++], node, item,
-                        USE_RECORD);
+                        USE_RECORD, &(struct job_edge){.kind = EDGE_PRECURSOR});
     }
     node->splice = true;
 }

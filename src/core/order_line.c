@@ -53,7 +53,7 @@ static void moving_add(struct order *order, struct order_item *item,
             struct order_node *node = edge->node;
 
             if (edge->use != USE_DEPENDENCY || !order_node_is_waiting(node) ||
-                node->seq == 0 || node->moving || at->verdict != VERDICT_WAIT)
+                node->seq == 0 || node->moving || edge->verdict != VERDICT_WAIT)
                 continue;
             if (seq != 0 && node->seq > seq)
                 continue;
@@ -259,7 +259,7 @@ static void degrees_count(struct order *order, struct order_node *node) {
             node->soft +=
                 follows(edge) && edge->item->node != node && binds(edge->item);
         } else if (edge->use == USE_DEPENDENCY &&
-                   edge->item->verdict == VERDICT_WAIT) {
+                   edge->verdict == VERDICT_WAIT) {
             order_chain_down(order, edge->item);
             for (size_t k = 0; k < order->down.count; k++)
                 node->hard += binds(order->down.p[k]);
@@ -291,8 +291,8 @@ static void release_softly(struct placing *placing, struct order_node *node) {
     }
 }
 
-static void release_edge(struct placing *placing, const struct order_item *at,
-                         struct order_edge *edge, bool own) {
+static void release_edge(struct placing *placing, struct order_edge *edge,
+                         bool own) {
     struct order_node *node = edge->node;
 
     if (!is_unplaced(node))
@@ -300,7 +300,7 @@ static void release_edge(struct placing *placing, const struct order_item *at,
     if (!order_node_stands_waiting(node)) {
         if (own && follows(edge))
             release_softly(placing, node);
-    } else if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT) {
+    } else if (edge->use == USE_DEPENDENCY && edge->verdict == VERDICT_WAIT) {
         if (--node->hard == 0)
             placing_offer(placing, node);
     } else if (own && (edge->use == USE_HINT || edge->use == USE_RECORD)) {
@@ -320,7 +320,7 @@ static void release(struct order *order, struct placing *placing,
             struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
             if (edge->node != item->node)
-                release_edge(placing, at, edge, at == item);
+                release_edge(placing, edge, at == item);
         }
     }
 }
@@ -349,7 +349,7 @@ static struct order_node *next_unplaced(struct order *order,
     for (size_t i = 0; i < node->edge_count; i++) {
         struct order_edge *edge = &node->edges[i];
 
-        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+        if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
             continue;
         order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {

@@ -12,7 +12,7 @@ static void preds_push(struct order_preds *preds, struct order_item *item,
 static void preds_of_edge(struct order *order, const struct order_edge *edge) {
     if (edge->use == USE_HINT && edge->waits && order_item_is_live(edge->item))
         preds_push(&order->preds, edge->item, NULL, true);
-    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+    if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
         return;
     order_chain_down(order, edge->item);
     for (size_t i = 0; i < order->down.count; i++)
@@ -43,7 +43,7 @@ static struct order_node *node_of_edge(struct order *order,
                                        const struct order_edge *edge) {
     if (edge->use == USE_HINT && edge->waits)
         return edge->item->node;
-    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+    if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
         return NULL;
     order_chain_down(order, edge->item);
     for (size_t i = 0; i < order->down.count; i++) {
@@ -82,7 +82,7 @@ static bool edge_rides(struct order *order, const struct order_node *node,
                        const struct order_edge *edge) {
     if (edge->use == USE_HINT && edge->waits)
         return rides_with(node, edge->item->node);
-    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+    if (edge->use != USE_DEPENDENCY || edge->verdict != VERDICT_WAIT)
         return true;
     order_chain_down(order, edge->item);
     for (size_t i = 0; i < order->down.count; i++) {
@@ -137,7 +137,7 @@ const struct order_pointers *order_preds_items(struct order *order,
     /* A pending set fails for it when it is released, also after a restart. */
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_DEPENDENCY &&
-            node->edges[i].item->verdict == VERDICT_FAILED &&
+            node->edges[i].verdict == VERDICT_FAILED &&
             !order_node_stands_waiting(node))
             preds_push(&order->preds, node->edges[i].item, NULL, false);
     mark_all(order, mark, &order->items_found);

@@ -112,7 +112,7 @@ static struct order_key *best_of_edges(struct order *order,
             const struct order_edge *edge =
                 LIST_OF(it, struct order_edge, in_item);
 
-            if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
+            if (edge->use == USE_DEPENDENCY && edge->verdict == VERDICT_WAIT)
                 keep_better(&best, edge, item);
             else if (edge->use == USE_HINT && edge->waits && at == item)
                 keep_better(&best, edge, item);

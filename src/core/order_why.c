@@ -109,14 +109,18 @@ static struct order_item *living_successor(struct order *order,
     return NULL;
 }
 
-static void why_waited(struct reasons *reasons, struct order_item *item) {
+static void why_waited(struct reasons *reasons, const struct order_edge *edge) {
+    struct order_item *item = edge->item;
     struct order_item *successor = order_item_is_live(item)
                                        ? NULL
                                        : living_successor(reasons->order, item);
     struct order_reason *reason;
 
     if (successor == NULL) {
-        reason_add(reasons, ORDER_WHY_DEPENDENCY, item);
+        reason = reason_add(reasons, ORDER_WHY_DEPENDENCY, item);
+        reason->relation = edge->kind;
+        reason->share = edge->share;
+        reason->tasks = item->tasks;
         return;
     }
     reason = reason_add(reasons, ORDER_WHY_SUCCESSOR, item);
@@ -128,7 +132,7 @@ static void why_dependency(struct reasons *reasons,
                            const struct order_edge *edge) {
     struct order_reason *reason;
 
-    switch (edge->item->verdict) {
+    switch (edge->verdict) {
     case VERDICT_SERVED:
     case VERDICTS:
         return;
@@ -140,7 +144,7 @@ static void why_dependency(struct reasons *reasons,
         reason->until = order_node_deadline(reasons->order, node);
         return;
     case VERDICT_WAIT:
-        why_waited(reasons, edge->item);
+        why_waited(reasons, edge);
         return;
     case VERDICT_FAILED:
     case VERDICT_ROLLED_BACK:

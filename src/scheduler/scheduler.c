@@ -129,6 +129,7 @@ void scheduler_free(struct scheduler *scheduler) {
     scheduler_follow_clear(scheduler);
     map_clear(&scheduler->by_handle);
     map_clear(&scheduler->hosted);
+    map_clear(&scheduler->tasks_changed);
     order_free(scheduler->order);
     groups_free(scheduler->groups);
     picker_free(scheduler->picker);

@@ -204,6 +204,10 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
     scheduler_follow_forget(scheduler, event->num);
     scheduler_hosted_event(scheduler, event);
     if (event->kind == EVENT_MOVE)
+        scheduler_order_count(scheduler, event->id);
+    else if (event->kind == EVENT_TASK)
+        scheduler_order_tasks_changed(scheduler, event->id);
+    if (event->kind == EVENT_MOVE)
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)
         on_hold(scheduler, event->num);

@@ -32,7 +32,7 @@ static void add_waited(struct scheduler *scheduler, const struct job *job) {
         enum edge_kind kind = edges[i].kind;
         if (kind == EDGE_GROUP)
             add_group(scheduler, job, &arena);
-        else if ((kind == EDGE_DEPENDENCY || kind == EDGE_PRECURSOR ||
+        else if ((job_edge_is_dependency(kind) || kind == EDGE_PRECURSOR ||
                   kind == EDGE_HINT) &&
                  store_lookup(scheduler->store, edges[i].to, &arena, &other,
                               &found, NULL) &&

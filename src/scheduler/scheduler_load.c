@@ -142,7 +142,8 @@ static bool add_ancestors(struct store *store, const struct job *job,
         if (kind == EDGE_GROUP && !has_left)
             ok = add_group(store, job, ancestors, err);
         else if (kind == EDGE_PRECURSOR ||
-                 (!has_left && (kind == EDGE_DEPENDENCY || kind == EDGE_HINT)))
+                 (!has_left &&
+                  (job_edge_is_dependency(kind) || kind == EDGE_HINT)))
             ok = add_waited(store, job, &edges[i], ancestors, err);
     }
     return ok;

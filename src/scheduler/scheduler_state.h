@@ -30,6 +30,9 @@ struct scheduler {
     struct random random;
     struct wall now;
 
+    struct map tasks_changed; /* ids of jobs of whose tasks a share is waited
+                                 for, and whose tasks have changed */
+
     struct map jobs; /* num -> struct tracked_job */
     struct list waiting;
     size_t waiting_count;

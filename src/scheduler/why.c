@@ -66,6 +66,22 @@ static char *root_of(struct why *why, const struct order_reason *reason) {
                         holds_of(why, reason->root_holds));
 }
 
+/* What it has to come to, if that is not success. */
+static const char *condition_of(struct why *why,
+                                const struct order_reason *reason) {
+    if (reason->relation == EDGE_AFTER_ANY)
+        return "; it must have ended, in any way";
+    if (reason->relation == EDGE_AFTER_FAILED)
+        return "; it must fail";
+    if (reason->relation == EDGE_AFTER_SHARE)
+        return arena_printf(why->arena,
+                            "; %u%% of its tasks must be done, and %zu of %zu "
+                            "are",
+                            reason->share, reason->tasks.done,
+                            reason->tasks.count);
+    return "";
+}
+
 static void why_waits(struct why *why, const struct order_reason *reason) {
     int len = (int)reason->id.len;
     const char *id = reason->id.p;
@@ -74,8 +90,18 @@ static void why_waits(struct why *why, const struct order_reason *reason) {
          *held = holds_of(why, reason->holds);
     char *root = root_of(why, reason);
     char until[WALL_TEXT_BYTES];
+    struct span key;
     switch (reason->kind) {
     case ORDER_WHY_PRECURSOR:
+        if (job_singleton_key(reason->path, &key)) {
+            why_add(why, "precursor", reason->id,
+                    arena_printf(why->arena,
+                                 "precursor %.*s is %s%s%s: both have the "
+                                 "singleton key '%.*s'%s",
+                                 len, id, state, when, held, (int)key.len,
+                                 key.p, root));
+            break;
+        }
         why_add(why, "precursor", reason->id,
                 arena_printf(why->arena,
                              "precursor %.*s is %s%s%s: both touch '%.*s'%s",
@@ -91,8 +117,9 @@ static void why_waits(struct why *why, const struct order_reason *reason) {
         break;
     case ORDER_WHY_DEPENDENCY:
         why_add(why, "dependency", reason->id,
-                arena_printf(why->arena, "dependency %.*s is %s%s%s%s", len, id,
-                             state, when, held, root));
+                arena_printf(why->arena, "dependency %.*s is %s%s%s%s%s", len,
+                             id, state, when, held, condition_of(why, reason),
+                             root));
         break;
     case ORDER_WHY_SUCCESSOR:
         why_add(why, "dependency", reason->id,

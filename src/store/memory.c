@@ -144,6 +144,7 @@ static const struct store_backend memory_backend = {
     .attempts = memory_attempts,
     .attempts_latest = memory_attempts_latest,
     .tasks = memory_tasks,
+    .task_counts = memory_task_counts,
     .events = memory_events,
     .rollback = memory_rollback,
     .setting = memory_setting,

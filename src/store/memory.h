@@ -111,6 +111,8 @@ bool memory_attempts_latest(struct store *store, uint64_t num, struct span node,
                             size_t limit, struct arena *arena,
                             struct store_attempt **ret_attempts,
                             size_t *ret_count, struct err *err);
+bool memory_task_counts(struct store *store, uint64_t num,
+                        size_t ret_counts[TASK_STATUSES], struct err *err);
 bool memory_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

@@ -182,8 +182,9 @@ bool memory_edges_from(struct store *store, uint64_t num, struct arena *arena,
     *ret_count = job ? job->edge_count : 0;
     *ret_edges = arena_alloc(arena, *ret_count * sizeof(**ret_edges) + 1);
     for (size_t i = 0; i < *ret_count; i++)
-        (*ret_edges)[i] = (struct job_edge){
-            job->edges[i].kind, arena_span(arena, job->edges[i].to)};
+        (*ret_edges)[i] = (struct job_edge){job->edges[i].kind,
+                                            arena_span(arena, job->edges[i].to),
+                                            job->edges[i].share};
     return true;
 }
 
@@ -270,6 +271,16 @@ bool memory_attempts_latest(struct store *store, uint64_t num, struct span node,
         if (span_equal(attempt->node, node) && attempt->status != TASK_RUNNING)
             (*ret_attempts)[(*ret_count)++] = attempt_copy(attempt, arena);
     }
+    return true;
+}
+
+bool memory_task_counts(struct store *store, uint64_t num,
+                        size_t ret_counts[TASK_STATUSES], struct err *err) {
+    const struct memory_job *job = memory_find(memory_of(store), num);
+    (void)err;
+    memset(ret_counts, 0, TASK_STATUSES * sizeof(*ret_counts));
+    for (size_t i = 0; job != NULL && i < job->task_count; i++)
+        ret_counts[job->tasks[i].status]++;
     return true;
 }
 

@@ -91,12 +91,13 @@ static bool job_find(struct rows *rows, struct span id, struct arena *arena,
 /* ---- a new job ---------------------------------------------------------- */
 
 static void edge_add(struct memory *memory, struct memory_job *job,
-                     enum edge_kind kind, struct span to) {
+                     const struct job_edge *edge) {
     for (size_t i = 0; i < job->edge_count; i++)
-        if (job->edges[i].kind == kind && span_equal(job->edges[i].to, to))
+        if (job->edges[i].kind == edge->kind &&
+            span_equal(job->edges[i].to, edge->to))
             return;
-    job->edges[job->edge_count++] =
-        (struct job_edge){kind, arena_span(&memory->arena, to)};
+    job->edges[job->edge_count++] = (struct job_edge){
+        edge->kind, arena_span(&memory->arena, edge->to), edge->share};
 }
 
 static int touch_compare(const void *a, const void *b) {
@@ -119,7 +120,7 @@ static void add_relations(struct memory *memory, struct memory_job *job,
     job->edges =
         arena_alloc(arena, admit->edge_count * sizeof(*job->edges) + 1);
     for (size_t i = 0; i < admit->edge_count; i++)
-        edge_add(memory, job, admit->edges[i].kind, admit->edges[i].to);
+        edge_add(memory, job, &admit->edges[i]);
     job->touches =
         arena_alloc(arena, admit->touch_count * sizeof(*job->touches) + 1);
     for (size_t i = 0; i < admit->touch_count; i++)
@@ -256,9 +257,10 @@ static bool edges_replace(struct rows *rows, uint64_t num,
     job->edge_count = 0;
     for (size_t i = 0; i < old_count; i++)
         if (old[i].kind != EDGE_PRECURSOR)
-            edge_add(memory, job, old[i].kind, old[i].to);
+            edge_add(memory, job, &old[i]);
     for (size_t i = 0; i < record->count; i++)
-        edge_add(memory, job, EDGE_PRECURSOR, record->ids[i]);
+        edge_add(memory, job,
+                 &(struct job_edge){EDGE_PRECURSOR, record->ids[i], 0});
     return true;
 }
 

@@ -451,6 +451,7 @@ static const struct store_backend sqlite_backend = {
     .attempts = sqlite_attempts,
     .attempts_latest = sqlite_attempts_latest,
     .tasks = sqlite_tasks,
+    .task_counts = sqlite_task_counts,
     .events = sqlite_events,
     .rollback = sqlite_rollback,
     .setting = sqlite_setting,

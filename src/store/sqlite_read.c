@@ -17,6 +17,7 @@ static bool read_edge(struct sqlite_db *db, sqlite3_stmt *stmt,
                       struct arena *arena, void *ret_row, struct err *err) {
     struct job_edge *edge = ret_row;
     edge->to = sqlite_column_span(stmt, 1, arena);
+    edge->share = sqlite_column_unsigned(stmt, 2);
     return job_edge_kind_parse(sqlite_column_peek(stmt, 0), &edge->kind) ||
            refuse_row(db, "an invalid edge", err);
 }
@@ -223,6 +224,27 @@ static bool read_task(struct sqlite_db *db, sqlite3_stmt *stmt,
     task->not_before = sqlite_column_wall(stmt, 4);
     return job_task_status_parse(sqlite_column_peek(stmt, 2), &task->status) ||
            refuse_row(db, "a task with an invalid status", err);
+}
+
+bool sqlite_task_counts(struct store *store, uint64_t num,
+                        size_t ret_counts[TASK_STATUSES], struct err *err) {
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_COUNTS, num, err);
+    enum task_status status;
+    bool row;
+    memset(ret_counts, 0, TASK_STATUSES * sizeof(*ret_counts));
+    if (!stmt)
+        return false;
+    for (;;) {
+        if (!sqlite_db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            return true;
+        if (!job_task_status_parse(sqlite_column_peek(stmt, 0), &status))
+            return refuse_row(db, "a task with an unknown status", err);
+        ret_counts[status] = (size_t)sqlite_column_u64(stmt, 1);
+    }
 }
 
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,

@@ -131,14 +131,15 @@ static bool insert_submission(struct sqlite_db *db, const struct job *job,
     return sqlite_db_do(db, stmt, err);
 }
 
-static bool insert_edge(struct sqlite_db *db, uint64_t num, enum edge_kind kind,
-                        struct span to, struct err *err) {
+static bool insert_edge(struct sqlite_db *db, uint64_t num,
+                        const struct job_edge *edge, struct err *err) {
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_EDGE_INSERT, num, err);
     if (!stmt)
         return false;
-    sqlite_bind_word(stmt, 2, job_edge_kind_word(kind));
-    sqlite_bind_span(stmt, 3, to);
+    sqlite_bind_word(stmt, 2, job_edge_kind_word(edge->kind));
+    sqlite_bind_span(stmt, 3, edge->to);
+    sqlite_bind_u64(stmt, 4, edge->share);
     return sqlite_db_do(db, stmt, err);
 }
 
@@ -177,8 +178,7 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
     if (!insert_submission(db, &admit->job, err))
         return false;
     for (size_t i = 0; i < admit->edge_count; i++)
-        if (!insert_edge(db, num, admit->edges[i].kind, admit->edges[i].to,
-                         err))
+        if (!insert_edge(db, num, &admit->edges[i], err))
             return false;
     for (size_t i = 0; i < admit->touch_count; i++)
         if (!insert_touch(db, num, &admit->touches[i], err))
@@ -293,7 +293,9 @@ static bool edges_replace(struct rows *rows, uint64_t num,
     if (!sqlite_db_do(db, stmt, err))
         return false;
     for (size_t i = 0; i < record->count; i++)
-        if (!insert_edge(db, num, EDGE_PRECURSOR, record->ids[i], err))
+        if (!insert_edge(db, num,
+                         &(struct job_edge){EDGE_PRECURSOR, record->ids[i], 0},
+                         err))
             return false;
     return true;
 }

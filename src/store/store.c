@@ -499,6 +499,18 @@ bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
     return read_only_task(store, &job, arena, ret_tasks, ret_count, err);
 }
 
+bool store_task_counts(struct store *store, const struct job *job,
+                       size_t ret_counts[TASK_STATUSES], struct err *err) {
+    if ((job->flags & JOB_ARRAY) != 0)
+        return store->backend->task_counts(store, job->num, ret_counts, err);
+    memset(ret_counts, 0, TASK_STATUSES * sizeof(*ret_counts));
+    ret_counts[job->state == STATE_DONE         ? TASK_DONE
+               : job->state == STATE_EXECUTING  ? TASK_RUNNING
+               : job_state_is_final(job->state) ? TASK_FAILED
+                                                : TASK_UNSTARTED] = 1;
+    return true;
+}
+
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,
                   struct store_event **ret_events, size_t *ret_count,

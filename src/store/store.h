@@ -407,6 +407,9 @@ struct store_task {
 bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
                  struct store_task **ret_tasks, size_t *ret_count,
                  struct err *err);
+/* How many tasks of the job are in each status. */
+bool store_task_counts(struct store *store, const struct job *job,
+                       size_t ret_counts[TASK_STATUSES], struct err *err);
 /* Events beyond `after_seq`, of one job (num) or of all (0). */
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,

@@ -138,6 +138,7 @@ static struct job_edge *copy_edges(struct store_batch *batch,
     for (size_t i = 0; i < count; i++) {
         copies[i].kind = edges[i].kind;
         copies[i].to = copy(batch, edges[i].to);
+        copies[i].share = edges[i].share;
     }
     return copies;
 }

@@ -147,6 +147,9 @@ enum key {
     KEY_COMMAND,
     KEY_CLASS,
     KEY_AFTER,
+    KEY_AFTER_ANY,
+    KEY_AFTER_FAILED,
+    KEY_SINGLETON,
     KEY_TOUCHES,
     KEY_RETRIES,
     KEY_TIMEOUT,
@@ -164,9 +167,10 @@ enum key {
 };
 
 static const char *const key_names[KEYS_OF_BODY] = {
-    "id",      "command", "class",       "after", "touches", "retries",
-    "timeout", "node",    "env",         "dir",   "clean",   "at_most_once",
-    "umask",   "array",   "max_running", "hold"};
+    "id",           "command",   "class",       "after",   "after_any",
+    "after_failed", "singleton", "touches",     "retries", "timeout",
+    "node",         "env",       "dir",         "clean",   "at_most_once",
+    "umask",        "array",     "max_running", "hold"};
 
 static bool read_key(struct reader *reader, enum key key,
                      struct json_value value) {
@@ -181,6 +185,12 @@ static bool read_key(struct reader *reader, enum key key,
         return read_class(reader, value);
     case KEY_AFTER:
         return read_list(reader, name, value, &s->after);
+    case KEY_AFTER_ANY:
+        return read_list(reader, name, value, &s->after_any);
+    case KEY_AFTER_FAILED:
+        return read_list(reader, name, value, &s->after_failed);
+    case KEY_SINGLETON:
+        return read_text(reader, name, value, &s->singleton);
     case KEY_TOUCHES:
         return read_list(reader, name, value, &s->touches);
     case KEY_RETRIES:
@@ -308,21 +318,71 @@ static bool check_env(const struct submission *s, struct err *err) {
     return true;
 }
 
+bool submission_share_parse(struct span text, struct span *ret_id,
+                            unsigned *ret_share) {
+    struct span rest = text, number;
+    uint64_t share;
+    *ret_id = text;
+    *ret_share = 0;
+    if (!span_ends(text, "%]"))
+        return set_csid_is_valid(text);
+    if (!span_cut(&rest, '[', ret_id) || rest.len < 3 ||
+        !set_csid_is_valid(*ret_id))
+        return false;
+    number = span_make(rest.p, rest.len - 2);
+    if (number.len > 3 || !span_u64(number, &share) || share < 1 || share > 100)
+        return false;
+    *ret_share = (unsigned)share;
+    return true;
+}
+
+/* One relation to an id would replace the other. */
+static bool check_twice_after(const struct lines *after, struct err *err) {
+    for (size_t i = 0; i < after->count; i++) {
+        struct span one, other;
+        unsigned share, other_share;
+        (void)submission_share_parse(after->items[i], &one, &share);
+        for (size_t k = 0; share > 0 && k < after->count; k++) {
+            (void)submission_share_parse(after->items[k], &other, &other_share);
+            if (k != i && span_equal(one, other))
+                return err_set(err, ERR_DATA, "after: '%.*s' is there twice",
+                               (int)one.len, one.p);
+        }
+    }
+    return true;
+}
+
+static bool check_after(const struct submission *s, const char *key,
+                        const struct lines *list, bool shares,
+                        struct err *err) {
+    for (size_t i = 0; i < list->count; i++) {
+        struct span item = list->items[i], id;
+        unsigned share;
+        bool fine = submission_share_parse(item, &id, &share);
+        if (!fine && shares && span_ends(item, "%]"))
+            return err_set(err, ERR_DATA,
+                           "%s: '%.*s' is not an id with a share from 1 to "
+                           "100, such as ID[60%%]",
+                           key, (int)item.len, item.p);
+        if (!fine || (share > 0 && !shares))
+            return err_set(err, ERR_DATA, "%s: '%.*s' is not an id", key,
+                           (int)item.len, item.p ? item.p : "");
+        if (span_equal(id, s->id))
+            return refuse(err, key, "names the job itself");
+    }
+    return true;
+}
+
 static bool check_ids(const struct submission *s, struct err *err) {
     if (s->id.p && !set_csid_is_valid(s->id))
         return err_set(err, ERR_DATA,
                        "'%.*s' is not an id (a letter or digit, then letters, "
                        "digits, '.', '-', 64 at most)",
                        (int)s->id.len, s->id.p);
-    for (size_t i = 0; i < s->after.count; i++) {
-        struct span id = s->after.items[i];
-        if (!set_csid_is_valid(id))
-            return err_set(err, ERR_DATA, "after: '%.*s' is not an id",
-                           (int)id.len, id.p ? id.p : "");
-        if (span_equal(id, s->id))
-            return refuse(err, "after", "names the job itself");
-    }
-    return true;
+    return check_after(s, "after", &s->after, true, err) &&
+           check_after(s, "after_any", &s->after_any, false, err) &&
+           check_after(s, "after_failed", &s->after_failed, false, err) &&
+           check_twice_after(&s->after, err);
 }
 
 /* A task is identified by job and node: two of the same name would be one. */
@@ -341,11 +401,18 @@ static bool check_twice(const struct lines *array, struct err *err) {
     return ok;
 }
 
+static bool is_key(struct span key) {
+    return key.len > 0 && key.len <= KEY_BYTES && !has_nul(key) &&
+           !memchr(key.p, '\n', key.len);
+}
+
 static bool check_lists(const struct submission *s, struct err *err) {
+    if (s->singleton.p != NULL && !is_key(s->singleton))
+        return refuse(err, "singleton",
+                      "is a key that is empty, longer than 4096 bytes or more "
+                      "than a line");
     for (size_t i = 0; i < s->touches.count; i++) {
-        struct span key = s->touches.items[i];
-        if (!key.len || key.len > KEY_BYTES || has_nul(key) ||
-            memchr(key.p, '\n', key.len))
+        if (!is_key(s->touches.items[i]))
             return refuse(err, "touches",
                           "has a key that is empty, longer than 4096 bytes or "
                           "more than a line");
@@ -453,6 +520,9 @@ void submission_format(const struct submission *submission, struct text *out) {
     put_list(&json, "command", &submission->command);
     put_class(&json, submission);
     put_list(&json, "after", &submission->after);
+    put_list(&json, "after_any", &submission->after_any);
+    put_list(&json, "after_failed", &submission->after_failed);
+    put_text(&json, "singleton", submission->singleton);
     put_list(&json, "touches", &submission->touches);
     if (submission->retries) {
         json_key(&json, "retries");

@@ -5,7 +5,9 @@
  *      "after": ["C3"], "touches": ["db"], "retries": 2, "timeout": "15m",
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
  *
- * Only command is required. The body may also have: clean, at_most_once, umask
+ * Only command is required. A member of `after` may be "ID[60%]". Both may have
+ * after_any, after_failed (lists of ids) and singleton (a key). The body may
+ * also have: clean, at_most_once, umask
  * (octal string), array (strings), max_running (tasks of the array at once),
  * hold. Both may have the keys of
  * task_options.def. null counts as absent. */
@@ -39,7 +41,9 @@ struct submission {
     struct lines command;
     enum set_class class; /* default DC */
     unsigned sub_priority;
-    struct lines after;
+    struct lines after; /* ids, or "ID[60%]" (submission_share_parse) */
+    struct lines after_any, after_failed;
+    struct span singleton; /* empty: none */
     struct lines touches;
     unsigned retries;
     int64_t timeout_ms; /* 0: none */
@@ -71,6 +75,9 @@ bool submission_open(struct span text, struct json_value *ret_object,
                      struct err *err);
 /* Applies the same rules to a submission from a command line. */
 bool submission_check(const struct submission *submission, struct err *err);
+/* Splits "ID[60%]"; *ret_share is 0 for an id alone. False: neither. */
+bool submission_share_parse(struct span text, struct span *ret_id,
+                            unsigned *ret_share);
 /* Checks that the node exists. Call it only for a new submission: a stored one
  * may name a node of another base. Error ERR_DATA. */
 bool submission_check_node(const struct submission *submission,

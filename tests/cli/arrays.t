@@ -64,3 +64,87 @@ $ pointsman -q cancel cut; pointsman -q wait cut; pointsman retry --failed cut
 $ pointsman retry --failed --match state:failed
 ! pointsman: --failed needs the IDs of arrays; it cannot be combined with --match
 = 64
+# What runs after them: any end, a failure, a share of the tasks.
+$ pointsman submit --id part --array 1-10 --max-running 1 -- sh -c 'until test -e pass.{}; do sleep 0.02; done; test {} != 3'
+| part
+$ for i in any:--after-any failed:--after-failed; do pointsman submit --id ${i%:*} ${i#*:} part -- true; done; pointsman submit --id most --after 'part[60%]' -- true; pointsman submit --id nearly --after 'part[95%]' -- true
+| any
+| failed
+| most
+| nearly
+$ pointsman status most | grep after; pointsman depends any
+| after-share part[60%]
+| precursor   part  executing ...
+| after-any   part  executing ...
+$ touch pass.1 pass.2; until pointsman why most | grep -q '2 of 10'; do :; done; pointsman why any failed most
+| any: dependency part is executing since <time>; it must have ended, in any way
+| failed: dependency part is executing since <time>; it must fail
+| most: dependency part is executing since <time>; 60% of its tasks must be done, and 2 of 10 are
+$ touch pass.3; pointsman wait nearly
+! nearly: dep-failed: dependency part can no longer have 95% of its tasks done: 1 of 10 failed, exit code 1
+= 1
+$ touch pass.4 pass.5 pass.6 pass.7; pointsman wait most; pointsman status part | grep '^state'
+| state       executing ...
+$ pointsman submit --id never --after-failed most -- true; pointsman wait never
+| never
+! never: dep-failed: dependency most did not fail, as it would have to, exit code 1
+= 1
+$ touch pass.8 pass.9 pass.10; pointsman wait any failed
+$ pointsman submit --id late --after 'part[90%]' -- true; pointsman wait late
+| late
+$ pointsman submit --id later --after 'part[91%]' -- true; pointsman wait later
+| later
+! later: dep-failed: dependency part failed with 9 of 10 tasks done, not 91%, exit code 1
+= 1
+# A server that is killed loses nothing of that.
+$ pointsman submit --id cut2 --array 1-4 --max-running 1 -- sh -c 'until test -e pass2.{}; do sleep 0.02; done; test {} != 4'; pointsman submit --id three --after 'cut2[75%]' -- true; pointsman submit --id end --after-any cut2 -- true; pointsman submit --id all --after 'cut2[100%]' -- true; pointsman submit --id lone --singleton k -- true; pointsman -q wait lone
+| cut2
+| three
+| end
+| all
+| lone
+$ touch pass2.1 pass2.2; until pointsman why three | grep -q '2 of 4'; do :; done; kill -9 $(cat .pointsman/ctrl/serve.pid); until pointsman list >list 2>&1; do :; done; pointsman why three end | grep ': dependency'
+| three: dependency cut2 is executing since <time>; 75% of its tasks must be done, and 2 of 4 are
+| end: dependency cut2 is executing since <time>; it must have ended, in any way
+& pointsman serve --listen off 2>served until .pointsman/ctrl/sock
+$ touch pass2.3; pointsman wait three; touch pass2.4; pointsman wait end; pointsman wait all
+! all: dep-failed: dependency cut2 failed with 3 of 4 tasks done, not 100%, exit code 1
+= 1
+$ pointsman status end three | grep '^state' | cut -d ' ' -f 1-8
+| state       done
+| state       done
+# One at a time.
+$ for i in 1 2 3; do pointsman submit --id s$i --singleton report -- sh -c "echo $i >>order; until test -e go.s$i; do sleep 0.02; done"; done
+| s1
+| s2
+| s3
+$ pointsman submit --id other --singleton other -- true; pointsman submit --id touch --touches report -- true; pointsman wait other touch; pointsman why s3; pointsman status s2 | grep single
+| other
+| touch
+| s3: precursor s2 is staged since <time>: both have the singleton key 'report'; at the front of that queue: s1 (executing)
+| singleton   report
+$ touch go.s1 go.s2 go.s3; pointsman wait s1 s2 s3; cat order
+| 1
+| 2
+| 3
+$ pointsman submit --after 'x[0%]' -- true
+! pointsman: after: 'x[0%]' is not an id with a share from 1 to 100, such as ID[60%]
+= 65
+$ pointsman submit --after 'x[101%]' -- true
+! pointsman: after: 'x[101%]' is not an id with a share from 1 to 100, such as ID[60%]
+= 65
+$ pointsman submit --after 'x[-5%]' -- true
+! pointsman: after: 'x[-5%]' is not an id with a share from 1 to 100, such as ID[60%]
+= 65
+$ pointsman submit --after 'x[60%]' --after x -- true
+! pointsman: after: 'x' is there twice
+= 65
+$ pointsman submit --after-any 'x[60%]' -- true
+! pointsman: after_any: 'x[60%]' is not an id
+= 65
+$ pointsman submit --id self --after-failed self -- true
+! pointsman: 'after_failed' names the job itself
+= 65
+$ pointsman submit --singleton '' -- true
+! pointsman: 'singleton' is a key that is empty, longer than 4096 bytes or more than a line
+= 65

@@ -170,7 +170,7 @@ static void edges_can_be_followed_backwards(void **state) {
 
 /* Every job depends on j1 and also has it as a precursor. */
 static void edges_come_in_pages_of_whole_jobs(void **state) {
-    enum { MANY = 40, PAGE = 7 };
+    enum { MANY = 40, PAGE = EDGE_KINDS + 1 };
     struct rig *rig = *state;
     static const struct job_edge edge = {EDGE_DEPENDENCY, SPAN("j1")};
     static const struct span precursor = SPAN("j1");

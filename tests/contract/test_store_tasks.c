@@ -287,6 +287,47 @@ static void a_task_is_set_without_an_attempt(void **state) {
                         "task array P P unstarted");
 }
 
+static void tasks_are_counted_by_status(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    size_t counts[TASK_STATUSES];
+    assign(rig, num, "red", 1);
+    assign(rig, num, "blue", 1);
+    end(rig, num, "red", 1, TASK_FAILED);
+    end(rig, num, "blue", 1, TASK_DONE);
+    assign(rig, num, "green", 1);
+    struct job job = rig_job(rig, num);
+    job.flags = JOB_ARRAY;
+    assert_true(store_task_counts(rig->store, &job, counts, NULL));
+    assert_int_equal(counts[TASK_FAILED], 1);
+    assert_int_equal(counts[TASK_DONE], 1);
+    assert_int_equal(counts[TASK_RUNNING], 1);
+    assert_int_equal(counts[TASK_UNSTARTED], 0);
+    job.flags = 0; /* a job of one task has no rows */
+    job.state = STATE_TERMINATED;
+    assert_true(store_task_counts(rig->store, &job, counts, NULL));
+    assert_int_equal(counts[TASK_FAILED], 1);
+    assert_int_equal(counts[TASK_DONE], 0);
+}
+
+static void a_share_is_kept_with_its_edge(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("after", "4.a");
+    const struct job_edge edges[] = {{EDGE_AFTER_SHARE, SPAN("x"), 60},
+                                     {EDGE_AFTER_ANY, SPAN("x"), 0}};
+    struct store_batch *batch = rig_batch(rig);
+    struct job_edge *found;
+    size_t count;
+    store_admit(batch, &job, edges, 2, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_true(
+        store_edges_from(rig->store, 1, &rig->arena, &found, &count, NULL));
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(found[i].share,
+                         found[i].kind == EDGE_AFTER_SHARE ? 60 : 0);
+}
+
 static void the_limit_of_an_array_changes_with_an_event(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("array", "4.a");
@@ -392,6 +433,8 @@ int main(void) {
         RIG_TESTS(a_late_report_does_not_change_a_task),
         RIG_TESTS(a_task_that_did_not_start_gets_its_former_status),
         RIG_TESTS(a_task_is_set_without_an_attempt),
+        RIG_TESTS(tasks_are_counted_by_status),
+        RIG_TESTS(a_share_is_kept_with_its_edge),
         RIG_TESTS(the_limit_of_an_array_changes_with_an_event),
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
         RIG_TESTS(the_latest_attempts_of_a_task_are_read_alone),

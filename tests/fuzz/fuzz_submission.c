@@ -20,6 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                                  NULL));
         return 0;
     }
+    for (size_t i = 0; i < submission.after.count; i++) {
+        struct span id;
+        unsigned share;
+        assert(submission_share_parse(submission.after.items[i], &id, &share));
+        assert(id.len > 0 && share <= 100);
+    }
     submission_format(&submission, &once);
     assert(submission_parse(text_span(&once), SUBMISSION_BODY, &arena,
                             &submission, NULL));

@@ -27,7 +27,7 @@ static struct order_key *best_of_edges(struct order *order,
             const struct order_edge *edge =
                 LIST_OF(it, struct order_edge, in_item);
 
-            if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
+            if (edge->use == USE_DEPENDENCY && edge->verdict == VERDICT_WAIT)
                 take_better(&best, edge, item);
             else if (edge->use == USE_HINT && edge->waits && at == item)
                 take_better(&best, edge, item);
@@ -102,7 +102,7 @@ static void check_node(struct order *order, const struct order_node *node) {
         const struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_DEPENDENCY)
-            counts[edge->item->verdict]++;
+            counts[edge->verdict]++;
         hints += edge->waits;
     }
     assert(blocked == node->blocked && hints == node->hints);

@@ -55,8 +55,9 @@ static inline uint64_t num_of(const char *id) {
 }
 
 /* The relations of a set: "f g" touches files, "<a" depends on a, "~a" hints at
- * a, "^a" supersedes a, "=a" has the recorded precursor a, "+a" has the alias a
- * (they land together). */
+ * a, "!a" runs after any end of a, "?a" after its failure, "60%a" once so much
+ * of its tasks are done, "^a" supersedes a, "=a" has the recorded precursor a,
+ * "+a" has the alias a (they land together). */
 static inline void add_as(enum job_class job_class, const char *id,
                           const char *says, enum job_state state,
                           const char *target) {
@@ -74,13 +75,23 @@ static inline void add_as(enum job_class job_class, const char *id,
             aliases[entry.alias_count++] = span_make(word.p + 1, word.len - 1);
             continue;
         }
-        const char *mark = strchr("<~^=", word.p[0]);
+        struct span to = word, share;
+        uint64_t percent;
+        if (span_cut(&to, '%', &share) && to.len > 0 &&
+            span_u64(share, &percent)) {
+            edges[entry.edge_count++] =
+                (struct job_edge){EDGE_AFTER_SHARE, to, (unsigned)percent};
+            continue;
+        }
+        const char *mark = strchr("<~^=!?", word.p[0]);
         if (mark == NULL) {
             touches[entry.touch_count++] = (struct job_touch){.path = word};
             continue;
         }
-        kind = (enum edge_kind[]){EDGE_DEPENDENCY, EDGE_HINT, EDGE_SUPERSEDES,
-                                  EDGE_PRECURSOR}[mark - "<~^="];
+        kind = (enum edge_kind[]){EDGE_DEPENDENCY, EDGE_HINT,
+                                  EDGE_SUPERSEDES, EDGE_PRECURSOR,
+                                  EDGE_AFTER_ANY,  EDGE_AFTER_FAILED}[mark -
+                                                                      "<~^=!?"];
         edges[entry.edge_count++] = (struct job_edge){
             .kind = kind, .to = span_make(word.p + 1, word.len - 1)};
     }

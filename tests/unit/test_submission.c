@@ -112,8 +112,41 @@ static void invalid_lines_are_refused(void **state) {
         assert_refused(cases[i][0], cases[i][1]);
 }
 
+static void relations_are_parsed_and_formatted(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct submission s =
+        parsed("{\"command\":[\"x\"],\"after\":[\"a[60%]\",\"b\"],\"after_"
+               "any\":[\"c\"],"
+               "\"after_failed\":[\"d\"],\"singleton\":\"k\"}",
+               SUBMISSION_LINE);
+    struct span id;
+    unsigned share;
+    assert_true(submission_share_parse(s.after.items[0], &id, &share));
+    assert_int_equal(share, 60);
+    assert_true(span_is(id, "a"));
+    assert_true(submission_share_parse(s.after.items[1], &id, &share));
+    assert_int_equal(share, 0);
+    assert_int_equal(s.after_any.count, 1);
+    assert_int_equal(s.after_failed.count, 1);
+    submission_format(&s, &text);
+    assert_string_equal(text_string(&text),
+                        "{\"command\":[\"x\"],\"after\":[\"a[60%]\",\"b\"],"
+                        "\"after_any\":[\"c\"],"
+                        "\"after_failed\":[\"d\"],\"singleton\":\"k\"}");
+    assert_refused("{\"command\":[\"x\"],\"after\":[\"a[60]\"]}",
+                   "is not an id");
+    assert_refused("{\"command\":[\"x\"],\"after\":[\"[60%]\"]}",
+                   "a share from");
+    assert_refused("{\"command\":[\"x\"],\"after\":[\"a[1000%]\"]}",
+                   "a share from");
+    assert_refused("{\"command\":[\"x\"],\"singleton\":\"a\\nb\"}",
+                   "more than a line");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(relations_are_parsed_and_formatted),
         cmocka_unit_test(every_key_is_parsed),
         cmocka_unit_test(a_body_is_formatted_as_it_was_parsed),
         cmocka_unit_test(missing_keys_have_default_values),
