@@ -1,6 +1,7 @@
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
+#include "api/array_progress.h"
 #include "api/job_json.h"
 #include "base/base.h"
 #include "api/job_match.h"
@@ -287,6 +288,7 @@ void api_job_show(struct api_call *call) {
     struct store_attempt *attempts;
     struct rollback_fated *members = NULL;
     size_t edge_count, touch_count, attempt_count, member_count = 0;
+    struct array_progress progress;
     struct err err = {0};
     int code = 0;
     bool ended;
@@ -300,6 +302,7 @@ void api_job_show(struct api_call *call) {
                        &err) ||
         !store_attempts(store, job.num, &call->arena, &attempts, &attempt_count,
                         &err) ||
+        !array_progress_find(store, &job, api_now(call), &progress, &err) ||
         (job_has(&job, JOB_ROLLS_BACK) &&
          !rollback_status_members(store, &job, &call->arena, &members,
                                   &member_count, &err)) ||
@@ -329,6 +332,14 @@ void api_job_show(struct api_call *call) {
     used_json(&json, attempts, attempt_count);
     lost_json(call, &json, attempts, attempt_count);
     usage_json(call, &json, &job);
+    json_key(&json, "progress");
+    if ((job.flags & JOB_ARRAY) != 0) {
+        json_object(&json);
+        array_progress_json(&json, &progress);
+        json_end(&json);
+    } else {
+        json_null(&json);
+    }
     json_key(&json, "exit_code");
     if (ended)
         json_i64(&json, code);

@@ -15,6 +15,7 @@
 #include "os/output.h"
 #include "base/output_loss.h"
 #include "scheduler/rollback_status.h"
+#include "api/array_progress.h"
 #include "api/log_filter.h"
 #include "api/log_origin.h"
 #include "api/task_match.h"
@@ -29,6 +30,7 @@ _Static_assert((int)LOG_PLACE_STREAMS == (int)STAMP_STREAMS,
 enum {
     LOG_BLOCK_BYTES = 64 << 10,
     LOG_BLOCKS = 16,
+    LOG_COUNT_MS = 1000,  /* between two counts of the tasks of an array */
     LOG_STAMPS_MS = 10000 /* how long to wait for them */
 };
 
@@ -75,6 +77,8 @@ struct log {
     struct text place;     /* sent last; only if framed */
 
     struct text progress; /* reported last; only in frames */
+    bool is_array;        /* its progress is that of its tasks */
+    struct wall counted;  /* when they were counted last */
     unsigned noted;       /* the attempt after which a note was sent; 0: none */
     bool wants_origin;    /* whether stream and time of each byte are needed */
     struct log_origin origin;
@@ -561,21 +565,46 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
            (wanted && (more || (log->grows && log->follows)));
 }
 
-/* If this process runs the job: sends its reported progress, if that is new. */
-static void send_progress(struct api_call *call, struct log *log) {
+/* What the job reports, if this process runs it. */
+static void reported_progress(struct api_call *call, const struct log *log,
+                              struct text *line) {
     const struct api_roles *roles = call->api->options.roles;
     struct run_usage usage = {0};
 
-    if (!log->filter.framed || !log->follows || roles == NULL ||
-        roles->usage == NULL)
+    if (roles == NULL || roles->usage == NULL)
         return;
     roles->usage(roles->ctx, log->num, &usage);
-    if (usage.running == 0 || usage.progress.len == 0 ||
-        span_equal(usage.progress, text_span(&log->progress)))
+    if (usage.running > 0)
+        text_addspan(line, usage.progress);
+}
+
+/* How the tasks of an array stand: once a second. */
+static void counted_progress(struct api_call *call, struct log *log,
+                             struct text *line) {
+    int64_t ms = wall_ms_since(api_now(call), log->counted);
+
+    api_turn_in(call, LOG_COUNT_MS);
+    if (ms >= 0 && ms < LOG_COUNT_MS)
+        return;
+    log->counted = api_now(call);
+    array_progress_line(call, log->num, line);
+}
+
+static void send_progress(struct api_call *call, struct log *log) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+
+    if (!log->filter.framed || !log->follows)
+        return;
+    if (log->is_array)
+        counted_progress(call, log, &line);
+    else
+        reported_progress(call, log, &line);
+    if (line.len == 0 ||
+        span_equal(text_span(&line), text_span(&log->progress)))
         return;
     text_reset(&log->progress);
-    text_addspan(&log->progress, usage.progress);
-    log_frame_add(&call->out, LOG_FRAME_PROGRESS, usage.progress);
+    text_addspan(&log->progress, text_span(&line));
+    log_frame_add(&call->out, LOG_FRAME_PROGRESS, text_span(&line));
 }
 
 /* Between two attempts: when the next one begins. */
@@ -637,24 +666,6 @@ static void log_work(struct api_call *call) {
 }
 
 /* ---- what was asked ------------------------------------------------------ */
-
-/* "5-17", "5-", "5": lines from 1. */
-static bool lines_asked(struct log *log, struct span text) {
-    struct span from_text;
-    uint64_t from, to = UINT64_MAX;
-
-    if (!span_cut(&text, '-', &from_text) || !span_u64(from_text, &from) ||
-        from == 0)
-        return false;
-    if (text.p == NULL)
-        to = from;
-    else if (text.len > 0 && (!span_u64(text, &to) || to < from))
-        return false;
-    log->by_lines = true;
-    log->skip_lines = from - 1;
-    log->lines_left = to == UINT64_MAX ? UINT64_MAX : to - from + 1;
-    return true;
-}
 
 /* False: the call has failed. */
 static bool form_asked(struct api_call *call, struct log *log) {
@@ -739,6 +750,7 @@ void api_logs(struct api_call *call) {
         !api_job(call, &job))
         return;
     log->num = job.num;
+    log->is_array = (job.flags & JOB_ARRAY) != 0;
     log->node = api_query(call, "node");
     log->attempt = (unsigned)attempt;
     log->end =
@@ -754,7 +766,9 @@ void api_logs(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    if (lines.p != NULL && !lines_asked(log, lines)) {
+    log->by_lines = lines.p != NULL;
+    if (log->by_lines &&
+        !log_lines_parse(lines, &log->skip_lines, &log->lines_left)) {
         err_set(&err, ERR_USAGE, "'%.*s' is not FROM, FROM- or FROM-TO",
                 (int)lines.len, lines.p);
         api_fail(call, &err);

@@ -19,6 +19,22 @@ bool log_stream_parse(struct span word, enum stamp_stream *ret_stream) {
     return false;
 }
 
+bool log_lines_parse(struct span text, uint64_t *ret_skip,
+                     uint64_t *ret_lines) {
+    struct span from_text;
+    uint64_t from, to = UINT64_MAX;
+    if (!span_cut(&text, '-', &from_text) || !span_u64(from_text, &from) ||
+        from == 0)
+        return false;
+    if (text.p == NULL)
+        to = from;
+    else if (text.len > 0 && (!span_u64(text, &to) || to < from))
+        return false;
+    *ret_skip = from - 1;
+    *ret_lines = to == UINT64_MAX ? UINT64_MAX : to - from + 1;
+    return true;
+}
+
 bool log_filter_search(struct log_filter *filter, struct span expression,
                        bool fold_case, struct err *err) {
     return expression.p == NULL ||

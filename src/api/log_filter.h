@@ -70,6 +70,10 @@ void log_filter_note(const struct log_filter *filter, struct wall at,
 /* Appends a piece that is no output. */
 void log_frame_add(struct text *out, unsigned kind, struct span piece);
 
+/* "5-17", "5-", "5": lines from 1. */
+bool log_lines_parse(struct span text, uint64_t *ret_skip,
+                     uint64_t *ret_lines); /* UINT64_MAX: all others */
+
 /* "out" or "err". */
 bool log_stream_parse(struct span word, enum stamp_stream *ret_stream);
 

@@ -312,6 +312,7 @@ static void show_job(struct span line, struct arena *arena) {
     const char *reason = call_line_text(line, "reason", arena);
     const char *detail = call_line_printable(line, "detail", arena);
     const char *fault;
+    struct json_value progress;
 
     (void)console_printf("%s%s%s\n", console_colour(CONSOLE_BOLD),
                          call_line_text(line, "id", arena),
@@ -335,11 +336,8 @@ static void show_job(struct span line, struct arena *arena) {
     if ((fault = branch_fault(line, arena)) != NULL)
         show_pair("branch", fault);
     show_pair("name", call_line_printable(line, "name", arena));
-    if (call_line_number(line, "tasks") > 1)
-        show_pair("tasks",
-                  arena_printf(arena, "%" PRId64 " of %" PRId64 " done",
-                               call_line_number(line, "tasks_done"),
-                               call_line_number(line, "tasks")));
+    if (json_find(line, "progress", &progress) && progress.type == JSON_OBJECT)
+        show_pair("tasks", call_line_text(progress.raw, "line", arena));
     show_pair("max running", call_line_text(line, "max_running", arena));
     if (call_line_number(line, "attempt") > 0)
         show_pair("attempt", call_line_text(line, "attempt", arena));

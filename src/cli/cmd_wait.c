@@ -23,6 +23,7 @@ struct waited {
     int status;          /* the first that is not 0 */
     size_t count, again; /* answers; of which so many come once more */
     struct mono until;
+    struct mono asked_until; /* of the present request; not beyond `until` */
 };
 
 static bool on_job_ended(void *ctx, struct span line) {
@@ -69,8 +70,8 @@ static char *wait_uri(void *ctx) {
     call_uri_begin(&uri, "/api/v1/wait");
     for (size_t i = 0; i < call->word_count; i++)
         call_uri_add(&uri, "id", call->words[i]);
-    if (waited->until.ns != MONO_NEVER.ns) {
-        int64_t left = mono_ms_since(waited->until, clock_mono());
+    if (waited->asked_until.ns != MONO_NEVER.ns) {
+        int64_t left = mono_ms_since(waited->asked_until, clock_mono());
         char timeout[32];
         snprintf(timeout, sizeof(timeout), "%" PRId64,
                  left > 0 ? (left + 999) / 1000 : 0);
@@ -90,6 +91,61 @@ static void wait_broken(void *ctx) {
     waited->again = waited->count;
 }
 
+/* Shows how far an array has come, if the job is one that is executing. */
+static void show_progress(struct client *client, const struct call *call,
+                          struct progress *progress) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+
+    if (!client_get(client, &reply, NULL, "/api/v1/jobs/%s/progress",
+                    client_word(&arena, call->words[0])))
+        return;
+    const char *line = call_line_text(text_span(&reply), "line", &arena);
+    if (line[0] != '\0')
+        progress_set(
+            progress,
+            span_of(arena_printf(
+                &arena, "%s%% %s",
+                call_line_text(text_span(&reply), "percent", &arena), line)));
+}
+
+static bool wait_once(struct client *client, struct waited *waited,
+                      struct err *err) {
+    return follow_stream(&(struct follow){.client = client,
+                                          .uri = wait_uri,
+                                          .take = take_ends,
+                                          .broken = wait_broken,
+                                          .ctx = waited,
+                                          .until = waited->until},
+                         err);
+}
+
+/* While the progress of one job is drawn, a request lasts a second. */
+static bool wait_all(struct client *client, struct waited *waited,
+                     struct err *err) {
+    const struct call *call = waited->call;
+    struct progress progress = PROGRESS_INIT;
+    bool draws = call->word_count == 1 && !waited->json && progress_is_wanted();
+    bool ok;
+
+    for (;;) {
+        waited->asked_until = waited->until;
+        if (draws) {
+            struct mono next = mono_add_ms(clock_mono(), 1000);
+            show_progress(client, call, &progress);
+            if (next.ns < waited->until.ns)
+                waited->asked_until = next;
+        }
+        ok = wait_once(client, waited, err);
+        if (ok || err->kind != ERR_TIMEOUT ||
+            waited->asked_until.ns == waited->until.ns)
+            break;
+        err_clear(err);
+    }
+    progress_clear(&progress);
+    return ok;
+}
+
 int cmd_wait(struct call *call) {
     struct client *client = NULL;
     struct waited waited = {.call = call,
@@ -107,13 +163,7 @@ int cmd_wait(struct call *call) {
         waited.until = mono_add_ms(clock_mono(), ms);
     for (size_t i = 0; i < call->word_count; i++)
         wait_note_print(client, call->words[i], false, &call->arena);
-    bool ok = follow_stream(&(struct follow){.client = client,
-                                             .uri = wait_uri,
-                                             .take = take_ends,
-                                             .broken = wait_broken,
-                                             .ctx = &waited,
-                                             .until = waited.until},
-                            &err);
+    bool ok = wait_all(client, &waited, &err);
     client_lines_end(&waited.lines);
     client_close(client);
     return ok ? console_finish(waited.status) : console_error(&err);

@@ -7,7 +7,7 @@
 #include "cli/console.h"
 #include "os/terminal.h"
 
-static bool is_wanted(void) {
+bool progress_is_wanted(void) {
     return !console_quiet() &&
            terminal_wants_colour(STDERR_FILENO, TERMINAL_COLOUR_AUTO);
 }
@@ -48,7 +48,7 @@ static void format(struct span line, unsigned columns, struct text *out) {
 /* The last column stays free: some terminals start a new line after it. */
 static void draw(struct progress *progress) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    if (progress->within || progress->line.len == 0 || !is_wanted())
+    if (progress->within || progress->line.len == 0 || !progress_is_wanted())
         return;
     format(text_span(&progress->line), terminal_width(STDERR_FILENO) - 1,
            &text);

@@ -15,6 +15,8 @@ struct progress {
 };
 #define PROGRESS_INIT ((struct progress){.line = TEXT_INIT})
 
+/* Would anything be drawn? */
+bool progress_is_wanted(void);
 void progress_clear(struct progress *progress); /* also erases the line */
 /* "40 linking": a number up to 100 first, or any text. */
 void progress_set(struct progress *progress, struct span line);

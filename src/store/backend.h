@@ -70,6 +70,8 @@ struct store_backend {
     /* Of arrays; all 0 for a job without rows of its tasks. */
     bool (*task_counts)(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
+    bool (*tasks_ended)(struct store *store, uint64_t num, struct wall since,
+                        size_t *ret_count, struct err *err);
     /* With hashes if asked for. */
     bool (*events)(struct store *store, uint64_t after_seq, uint64_t num,
                    size_t limit, struct arena *arena,

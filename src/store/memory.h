@@ -113,6 +113,8 @@ bool memory_attempts_latest(struct store *store, uint64_t num, struct span node,
                             size_t *ret_count, struct err *err);
 bool memory_task_counts(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
+bool memory_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                        size_t *ret_count, struct err *err);
 bool memory_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

@@ -284,6 +284,20 @@ bool memory_task_counts(struct store *store, uint64_t num,
     return true;
 }
 
+bool memory_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                        size_t *ret_count, struct err *err) {
+    const struct memory_job *job = memory_find(memory_of(store), num);
+    (void)err;
+    *ret_count = 0;
+    for (size_t i = 0; job != NULL && i < job->attempt_count; i++) {
+        const struct store_attempt *attempt = &job->attempts[i];
+        *ret_count +=
+            attempt->ended.ns >= since.ns &&
+            (attempt->status == TASK_DONE || attempt->status == TASK_FAILED);
+    }
+    return true;
+}
+
 bool memory_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err) {

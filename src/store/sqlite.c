@@ -452,6 +452,7 @@ static const struct store_backend sqlite_backend = {
     .attempts_latest = sqlite_attempts_latest,
     .tasks = sqlite_tasks,
     .task_counts = sqlite_task_counts,
+    .tasks_ended = sqlite_tasks_ended,
     .events = sqlite_events,
     .rollback = sqlite_rollback,
     .setting = sqlite_setting,

@@ -81,6 +81,8 @@ bool sqlite_attempts_latest(struct store *store, uint64_t num, struct span node,
                             size_t *ret_count, struct err *err);
 bool sqlite_task_counts(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
+bool sqlite_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                        size_t *ret_count, struct err *err);
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

@@ -247,6 +247,21 @@ bool sqlite_task_counts(struct store *store, uint64_t num,
     }
 }
 
+bool sqlite_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                        size_t *ret_count, struct err *err) {
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASKS_ENDED, num, err);
+    bool row;
+    if (!stmt)
+        return false;
+    sqlite_bind_wall(stmt, 2, since);
+    if (!sqlite_db_step(db, stmt, &row, err))
+        return false;
+    *ret_count = row ? (size_t)sqlite_column_u64(stmt, 0) : 0;
+    return true;
+}
+
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err) {

@@ -511,6 +511,11 @@ bool store_task_counts(struct store *store, const struct job *job,
     return true;
 }
 
+bool store_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                       size_t *ret_count, struct err *err) {
+    return store->backend->tasks_ended(store, num, since, ret_count, err);
+}
+
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,
                   struct store_event **ret_events, size_t *ret_count,

@@ -410,6 +410,10 @@ bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
 /* How many tasks of the job are in each status. */
 bool store_task_counts(struct store *store, const struct job *job,
                        size_t ret_counts[TASK_STATUSES], struct err *err);
+/* How many attempts at tasks of an array have ended since then with the task
+ * done or failed. */
+bool store_tasks_ended(struct store *store, uint64_t num, struct wall since,
+                       size_t *ret_count, struct err *err);
 /* Events beyond `after_seq`, of one job (num) or of all (0). */
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,

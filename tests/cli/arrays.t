@@ -4,6 +4,7 @@ $ pointsman -q init; pointsman set queue.concurrency 4
 $ pointsman submit --id few --max-running 2 --array 1-6 -- sh -c 'echo >ran.{}; until test -e go.{}; do sleep 0.02; done'
 | few
 $ until [ $(ls ran.* 2>/dev/null | wc -l) -ge 2 ]; do :; done; pointsman status few | grep running
+| tasks       0 of 6 done, 2 running
 | max running 2
 $ pointsman why few
 | few: executing since <time>, attempt 1

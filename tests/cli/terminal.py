@@ -234,6 +234,40 @@ def progress_is_not_drawn_on_a_dumb_terminal(terminal):
     assert "%" not in terminal.expect("ready> ")
 
 
+def the_progress_of_an_array_counts_its_tasks(terminal):
+    (terminal.top / "task").write_text(
+        "until test -e go.$1; do sleep 0.05; done; test $1 != 2")
+    terminal.type("pointsman set queue.concurrency 2; TERM=xterm "
+                  "pointsman run --id all --array 1-4 -- sh ./task {}\n")
+    terminal.expect(r"\r  0% 0 of 4 done, 2 running\033\[K")
+    (terminal.top / "go.2").touch()
+    (terminal.top / "go.1").touch()
+    terminal.expect(r"\r 50% 1 of 4 done, 1 failed, 2 running, \S+, "
+                    r"about \S+ left\033\[K")
+    (terminal.top / "go.3").touch()
+    (terminal.top / "go.4").touch()
+    terminal.expect("ready> ")
+    assert terminal.status() == 1
+
+
+def wait_shows_the_progress_of_an_array(terminal):
+    (terminal.top / "task").write_text(
+        "until test -e go.$1; do sleep 0.05; done")
+    terminal.type("pointsman serve --listen off 2>log & "
+                  "until grep -q ' serving ' log; do sleep 0.05; done\n")
+    terminal.type("pointsman submit --id all --max-running 1 --array 1-4 "
+                  "-- sh ./task {}; TERM=xterm pointsman wait all\n")
+    terminal.expect(r"\r  0% 0 of 4 done, 1 running\033\[K")
+    (terminal.top / "go.1").touch()
+    terminal.expect(r"\r 25% 1 of 4 done, 1 running, \S+, about \S+ left"
+                    r"\033\[K")
+    for number in 2, 3, 4:
+        (terminal.top / f"go.{number}").touch()
+    terminal.expect("ready> ")
+    assert terminal.status() == 0
+    terminal.type("kill $!\n")
+
+
 def a_run_whose_server_is_gone_counts_the_seconds(terminal):
     terminal.type("pointsman serve --listen off 2>log & "
                   "until grep -q ' serving ' log; do sleep 0.05; done; "
@@ -267,6 +301,8 @@ TESTS = [ctrl_z_stops_the_task_and_fg_continues_it,
          a_second_ctrl_c_kills_a_task_that_ignores_signals,
          progress_is_drawn_below_the_output,
          progress_is_not_drawn_on_a_dumb_terminal,
+         the_progress_of_an_array_counts_its_tasks,
+         wait_shows_the_progress_of_an_array,
          a_run_whose_server_is_gone_counts_the_seconds]
 
 

@@ -310,6 +310,37 @@ static void tasks_are_counted_by_status(void **state) {
     assert_int_equal(counts[TASK_DONE], 0);
 }
 
+static void ends_since_a_time_are_counted(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    static const struct {
+        const char *node;
+        enum task_status status;
+        int64_t s;
+    } ends[] = {{"red", TASK_DONE, 2010},
+                {"blue", TASK_FAILED, 2020},
+                {"green", TASK_BACKOFF, 2030}};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        assign(rig, num, ends[i].node, 1);
+        struct store_attempt over =
+            attempt_of(num, ends[i].node, 1, ends[i].status);
+        over.ended = wall_from_s(ends[i].s);
+        struct store_batch *batch = rig_batch(rig);
+        store_end(batch, &over);
+        assert_int_equal(rig_write(batch), STORE_DONE);
+    }
+    size_t count;
+    assert_true(
+        store_tasks_ended(rig->store, num, wall_from_s(2000), &count, NULL));
+    assert_int_equal(count, 2);
+    assert_true(
+        store_tasks_ended(rig->store, num, wall_from_s(2020), &count, NULL));
+    assert_int_equal(count, 1);
+    assert_true(
+        store_tasks_ended(rig->store, num, wall_from_s(2021), &count, NULL));
+    assert_int_equal(count, 0);
+}
+
 static void a_share_is_kept_with_its_edge(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("after", "4.a");
@@ -434,6 +465,7 @@ int main(void) {
         RIG_TESTS(a_task_that_did_not_start_gets_its_former_status),
         RIG_TESTS(a_task_is_set_without_an_attempt),
         RIG_TESTS(tasks_are_counted_by_status),
+        RIG_TESTS(ends_since_a_time_are_counted),
         RIG_TESTS(a_share_is_kept_with_its_edge),
         RIG_TESTS(the_limit_of_an_array_changes_with_an_event),
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
