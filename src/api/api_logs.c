@@ -247,28 +247,25 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
  * little so far has no file yet. */
 static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_attempt *attempts;
+    struct store_attempt attempt;
     struct span where = {0};
     char place[OUTPUT_PLACE_BYTES];
     struct attempt_trace trace = {0};
-    size_t count;
+    bool found;
 
     output_view_close(&log->view);
     log->grows = false;
     log->loss = (struct output_loss){0};
-    if (!store_attempts(call->api->options.store, log->num, &arena, &attempts,
-                        &count, err))
+    if (!store_attempt_find(call->api->options.store, log->num, log->now.node,
+                            log->now.attempt, &arena, &attempt, &found, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (attempts[i].attempt == log->now.attempt &&
-            span_equal(attempts[i].node, log->now.node)) {
-            log->grows = attempts[i].status == TASK_RUNNING;
-            log->ended = attempts[i].ended;
-            where = attempts[i].output;
-            attempt_trace_parse(attempts[i].trace, &trace);
-            output_loss_find(call->api->options.output, &attempts[i],
-                             &log->loss);
-        }
+    if (found) {
+        log->grows = attempt.status == TASK_RUNNING;
+        log->ended = attempt.ended;
+        where = attempt.output;
+        attempt_trace_parse(attempt.trace, &trace);
+        output_loss_find(call->api->options.output, &attempt, &log->loss);
+    }
     /* The server that would have recorded the place has not, or not yet. */
     if (where.len == 0 && (log->grows || trace.cut)) {
         snprintf(place, sizeof(place),

@@ -64,6 +64,10 @@ struct store_backend {
                             size_t limit, struct arena *arena,
                             struct store_attempt **ret_attempts,
                             size_t *ret_count, struct err *err);
+    bool (*attempt_find)(struct store *store, uint64_t num, struct span node,
+                         unsigned attempt, struct arena *arena,
+                         struct store_attempt *ret_attempt, bool *ret_found,
+                         struct err *err);
     bool (*tasks)(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);

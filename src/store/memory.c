@@ -143,6 +143,7 @@ static const struct store_backend memory_backend = {
     .touching = memory_touching,
     .attempts = memory_attempts,
     .attempts_latest = memory_attempts_latest,
+    .attempt_find = memory_attempt_find,
     .tasks = memory_tasks,
     .task_counts = memory_task_counts,
     .tasks_ended = memory_tasks_ended,

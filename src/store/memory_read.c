@@ -274,6 +274,22 @@ bool memory_attempts_latest(struct store *store, uint64_t num, struct span node,
     return true;
 }
 
+bool memory_attempt_find(struct store *store, uint64_t num, struct span node,
+                         unsigned attempt, struct arena *arena,
+                         struct store_attempt *ret_attempt, bool *ret_found,
+                         struct err *err) {
+    const struct memory_job *job = memory_find(memory_of(store), num);
+    (void)err;
+    *ret_found = false;
+    for (size_t i = 0; job != NULL && i < job->attempt_count; i++)
+        if (job->attempts[i].attempt == attempt &&
+            span_equal(job->attempts[i].node, node)) {
+            *ret_attempt = attempt_copy(&job->attempts[i], arena);
+            *ret_found = true;
+        }
+    return true;
+}
+
 bool memory_task_counts(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err) {
     const struct memory_job *job = memory_find(memory_of(store), num);

@@ -450,6 +450,7 @@ static const struct store_backend sqlite_backend = {
     .touching = sqlite_touching,
     .attempts = sqlite_attempts,
     .attempts_latest = sqlite_attempts_latest,
+    .attempt_find = sqlite_attempt_find,
     .tasks = sqlite_tasks,
     .task_counts = sqlite_task_counts,
     .tasks_ended = sqlite_tasks_ended,

@@ -215,6 +215,44 @@ bool sqlite_attempts_latest(struct store *store, uint64_t num, struct span node,
     return true;
 }
 
+static bool recorded_attempt(struct sqlite_db *db, uint64_t num,
+                             struct span node, unsigned attempt,
+                             struct arena *arena,
+                             struct store_attempt *ret_attempt, bool *ret_found,
+                             struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt =
+        sqlite_db_statement_num(db, SQL_ATTEMPT_FIND, num, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_span(stmt, 2, node);
+    sqlite_bind_u64(stmt, 3, attempt);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
+        return false;
+    if (*ret_found && !read_attempt(db, stmt, arena, ret_attempt, err))
+        return false;
+    if (*ret_found)
+        ret_attempt->num = num;
+    return true;
+}
+
+bool sqlite_attempt_find(struct store *store, uint64_t num, struct span node,
+                         unsigned attempt, struct arena *arena,
+                         struct store_attempt *ret_attempt, bool *ret_found,
+                         struct err *err) {
+    struct sqlite_db *db = sqlite_reader(store);
+    if (!sqlite_db_read_begin(db, err))
+        return false;
+    bool well = recorded_attempt(db, num, node, attempt, arena, ret_attempt,
+                                 ret_found, err);
+    if (well && !*ret_found && node.len == 0) {
+        well = running_attempt(db, num, arena, ret_attempt, ret_found, err);
+        *ret_found = *ret_found && ret_attempt->attempt == attempt;
+    }
+    sqlite_db_read_end(db);
+    return well;
+}
+
 static bool read_task(struct sqlite_db *db, sqlite3_stmt *stmt,
                       struct arena *arena, void *ret_row, struct err *err) {
     struct store_task *task = ret_row;

@@ -460,6 +460,14 @@ bool store_attempts_latest(struct store *store, uint64_t num, struct span node,
                                            ret_attempts, ret_count, err);
 }
 
+bool store_attempt_find(struct store *store, uint64_t num, struct span node,
+                        unsigned attempt, struct arena *arena,
+                        struct store_attempt *ret_attempt, bool *ret_found,
+                        struct err *err) {
+    return store->backend->attempt_find(store, num, node, attempt, arena,
+                                        ret_attempt, ret_found, err);
+}
+
 /* The task of a one-task job, derived from its last attempt. */
 static bool read_only_task(struct store *store, const struct job *job,
                            struct arena *arena, struct store_task **ret_tasks,

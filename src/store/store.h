@@ -395,6 +395,11 @@ bool store_attempts_latest(struct store *store, uint64_t num, struct span node,
                            size_t limit, struct arena *arena,
                            struct store_attempt **ret_attempts,
                            size_t *ret_count, struct err *err);
+/* One of them; *ret_found: it exists. */
+bool store_attempt_find(struct store *store, uint64_t num, struct span node,
+                        unsigned attempt, struct arena *arena,
+                        struct store_attempt *ret_attempt, bool *ret_found,
+                        struct err *err);
 struct store_task {
     struct span node;
     uint64_t at; /* place in the array, from 0 */

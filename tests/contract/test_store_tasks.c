@@ -341,6 +341,42 @@ static void ends_since_a_time_are_counted(void **state) {
     assert_int_equal(count, 0);
 }
 
+static void one_attempt_is_found_among_many(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    struct job job = rig_command("single", "5.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assign(rig, num, "red", 1);
+    end(rig, num, "red", 1, TASK_FAILED);
+    assign(rig, num, "red", 2);
+    assign(rig, 2, "", 1); /* it has no row of its own while it runs */
+    static const struct {
+        uint64_t num;
+        const char *node;
+        unsigned attempt;
+        int status; /* -1: none */
+    } asked[] = {{1, "red", 1, TASK_FAILED},
+                 {1, "red", 2, TASK_RUNNING},
+                 {1, "red", 3, -1},
+                 {1, "blue", 1, -1},
+                 {1, "", 1, -1},
+                 {2, "", 1, TASK_RUNNING},
+                 {2, "", 2, -1},
+                 {9, "red", 1, -1}};
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        struct store_attempt attempt;
+        bool found;
+        assert_true(store_attempt_find(rig->store, asked[i].num,
+                                       span_of(asked[i].node), asked[i].attempt,
+                                       &rig->arena, &attempt, &found, NULL));
+        assert_int_equal(found ? (int)attempt.status : -1, asked[i].status);
+        if (found)
+            assert_int_equal(attempt.num, asked[i].num);
+    }
+}
+
 static void a_share_is_kept_with_its_edge(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("after", "4.a");
@@ -466,6 +502,7 @@ int main(void) {
         RIG_TESTS(a_task_is_set_without_an_attempt),
         RIG_TESTS(tasks_are_counted_by_status),
         RIG_TESTS(ends_since_a_time_are_counted),
+        RIG_TESTS(one_attempt_is_found_among_many),
         RIG_TESTS(a_share_is_kept_with_its_edge),
         RIG_TESTS(the_limit_of_an_array_changes_with_an_event),
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
