@@ -254,7 +254,7 @@ static bool go_on(struct api_call *call, size_t *rows, struct err *err) {
         climb->depth--;
         return true;
     }
-    return one.kind != EDGE_DEPENDENCY || visit(call, one.id, err);
+    return !job_edge_is_dependency(one.kind) || visit(call, one.id, err);
 }
 
 static bool climb_step(struct api_call *call, struct err *err) {

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/job.h"
 #include "wire/submission.h"
 
 static void add_flag(const struct call *call, const char *flag,
@@ -52,8 +53,11 @@ static const char *failed_around(struct call *call, struct client *client,
     struct span rest = text_span(&reply), line;
     while (span_cut(&rest, '\n', &line) && line.len > 0) {
         const char *state = call_line_text(line, "state", &call->arena);
-        if (strcmp(call_line_text(line, "relation", &call->arena),
-                   "dependency") == 0 &&
+        enum edge_kind kind;
+        if (job_edge_kind_parse(
+                span_of(call_line_text(line, "relation", &call->arena)),
+                &kind) &&
+            (kind == EDGE_DEPENDENCY || kind == EDGE_AFTER_SHARE) &&
             (strcmp(state, "failed") == 0 || strcmp(state, "terminated") == 0))
             text_addf(&ids, "%s%s", ids.len > 0 ? " " : "",
                       call_line_text(line, "id", &call->arena));

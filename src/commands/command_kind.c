@@ -9,9 +9,7 @@ enum { TASKS_NAMED = 5 };
 
 /* How the tasks of an array that is executing stand. */
 struct standing {
-    size_t running, waiting;
-    size_t backing_off; /* of those that wait */
-    struct wall first;  /* when the first of these is tried again */
+    size_t running, ready; /* ready: nothing but the limit holds them */
 };
 
 static void standing_add(struct standing *standing,
@@ -19,41 +17,26 @@ static void standing_add(struct standing *standing,
     if (task->status == TASK_RUNNING) {
         standing->running++;
     } else if (task->status != TASK_DONE && task->status != TASK_FAILED) {
-        standing->waiting++;
-        if (task->not_before.ns <= now.ns)
-            return;
-        if (standing->backing_off++ == 0 ||
-            task->not_before.ns < standing->first.ns)
-            standing->first = task->not_before;
+        standing->ready += task->not_before.ns <= now.ns;
     }
 }
 
-/* What keeps the tasks that wait from starting. */
-static void explain_waiting(struct api_call *call, const struct job *job,
-                            const struct standing *standing, struct why *why) {
-    char when[WALL_TEXT_BYTES];
-    if (standing->waiting == 0)
-        return;
-    if (standing->waiting == standing->backing_off)
-        why_add_text(
-            why, "time",
-            span_of(arena_printf(
-                &call->arena,
-                "%zu of its tasks wait before they are tried again, "
-                "the first until %s",
-                standing->backing_off, wall_format(standing->first, when))));
-    else if (job->max_running > 0 && standing->running >= job->max_running)
+/* Whether the limit keeps the tasks that wait from starting. */
+static void explain_limit(struct api_call *call, const struct job *job,
+                          const struct standing *standing, struct why *why) {
+    if (standing->ready > 0 && job->max_running > 0 &&
+        standing->running >= job->max_running)
         why_add_text(
             why, "limit",
             span_of(arena_printf(
                 &call->arena,
                 "at most %u of its tasks run at once (--max-running), and %zu "
                 "wait; pointsman limit %.*s changes that",
-                job->max_running, standing->waiting - standing->backing_off,
-                (int)job->id.len, job->id.p)));
+                job->max_running, standing->ready, (int)job->id.len,
+                job->id.p)));
 }
 
-/* Names the first tasks that failed, and what the others wait for. */
+/* Names the first tasks that failed, and the limit if others wait for it. */
 static bool explain_tasks(struct api_call *call, const struct job *job,
                           struct why *why) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -69,7 +52,7 @@ static bool explain_tasks(struct api_call *call, const struct job *job,
     for (size_t i = 0; i < count; i++)
         standing_add(&standing, &tasks[i], api_now(call));
     if (job->state == STATE_EXECUTING)
-        explain_waiting(call, job, &standing, why);
+        explain_limit(call, job, &standing, why);
     for (size_t i = 0; i < count; i++)
         if (tasks[i].status == TASK_FAILED && failed++ < TASKS_NAMED)
             text_addf(&text, "%s%.*s", text.len > 0 ? ", " : "failed tasks: ",

@@ -77,6 +77,10 @@ $ pointsman status most | grep after; pointsman depends any
 | after-share part[60%]
 | precursor   part  executing ...
 | after-any   part  executing ...
+$ pointsman depends --tree any | cut -d ' ' -f 1-5; pointsman dependents --tree part | grep -c 'any\|failed\|most\|nearly'
+| any  ...
+|   part  executing
+| 4
 $ touch pass.1 pass.2; until pointsman why most | grep -q '2 of 10'; do :; done; pointsman why any failed most
 | any: dependency part is executing since <time>; it must have ended, in any way
 | failed: dependency part is executing since <time>; it must fail
