@@ -29,6 +29,17 @@ static void oid_take(struct span line, const char *prefix,
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
 }
 
+/* "    This reverts commit OID." or "... OID, of which nothing was left." */
+static bool reverts_take(struct span line, char ret_oid[OID_BYTES]) {
+    static const char begin[] = "    This reverts commit ";
+    size_t len = sizeof begin - 1;
+    if (!span_starts(line, begin))
+        return false;
+    len += strspn(line.p + len, "0123456789abcdef");
+    oid_take(span_make(line.p, len), begin, ret_oid);
+    return true;
+}
+
 /* Parses one record of `rev-list --header`: the name, the commit with its
  * message indented by four blanks, NUL. */
 static bool commit_parse(struct span record,
@@ -44,6 +55,9 @@ static bool commit_parse(struct span record,
             ret_commit->trailers = record;
         } else if (span_starts(line, "    ") && ret_commit->subject.len == 0)
             ret_commit->subject = span_trim(line);
+        else if (ret_commit->reverts[0] == '\0' &&
+                 reverts_take(line, ret_commit->reverts))
+            continue;
         else if (span_starts(line, "    CS-Sum: "))
             ret_commit->sum = after(line, "    CS-Sum: ");
         else if (span_starts(line, "tree "))
@@ -97,16 +111,38 @@ bool history_trailer(struct span *rest, const char *name,
     return false;
 }
 
-bool history_effect(struct span *rest, bool *ret_in, struct span *ret_id) {
+bool history_effect_next(struct span *rest, struct history_effect *ret_effect) {
     struct span line;
+    *ret_effect = (struct history_effect){0};
     while (span_cut(rest, '\n', &line)) {
-        struct span text = line;
-        *ret_in = history_trailer(&text, "Restores-CS", ret_id);
+        struct span text = line, below = *rest;
+        ret_effect->in = history_trailer(&text, "Restores-CS", &ret_effect->id);
         text = line;
-        if (*ret_in || history_trailer(&text, "Reverts-CS", ret_id))
-            return true;
+        if (!ret_effect->in &&
+            !history_trailer(&text, "Reverts-CS", &ret_effect->id))
+            continue;
+        if (span_cut(&below, '\n', &line) &&
+            history_trailer(
+                &line, ret_effect->in ? "Restores-CS-Sum" : "Reverts-CS-Sum",
+                &ret_effect->sum))
+            *rest = below;
+        return true;
     }
     return false;
+}
+
+void history_effect_add(const struct history_effect *effect, struct text *out) {
+    const char *does = effect->in ? "Restores" : "Reverts";
+    text_addf(out, "%s-CS: %.*s\n", does, (int)effect->id.len, effect->id.p);
+    if (effect->sum.len > 0)
+        text_addf(out, "%s-CS-Sum: %.*s\n", does, (int)effect->sum.len,
+                  effect->sum.p);
+}
+
+bool history_effect_is_on(const struct history_effect *effect, struct span id,
+                          struct span sum) {
+    return span_equal(effect->id, id) &&
+           (effect->sum.len == 0 || span_equal(effect->sum, sum));
 }
 
 static bool walk(struct git *git, const char *const *args, history_visit *visit,

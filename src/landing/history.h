@@ -17,7 +17,8 @@
 /* A commit and its trailers. Spans are valid only during the call. */
 struct history_commit {
     char oid[OID_BYTES], tree[OID_BYTES];
-    char parent[OID_BYTES]; /* the first parent; "" = none */
+    char parent[OID_BYTES];  /* the first parent; "" = none */
+    char reverts[OID_BYTES]; /* the commit that its message says it reverts */
     struct wall committed;
     struct span author; /* name only */
     struct span subject;
@@ -31,11 +32,25 @@ struct history_commit {
 bool history_trailer(struct span *rest, const char *name,
                      struct span *ret_value);
 
-/* The next line `Reverts-CS: ID` or `Restores-CS: ID` of the trailers: this
- * commit put the set out of effect, or back in effect. A commit's lines form a
- * stack: each set was affected by the one in the line above, the first by the
- * set that made the commit. */
-bool history_effect(struct span *rest, bool *ret_in, struct span *ret_id);
+/* A commit put a set out of effect, or back in effect (`in`), with a line
+ * `Reverts-CS: ID` or `Restores-CS: ID` and a line `Reverts-CS-Sum: SUM` or
+ * `Restores-CS-Sum: SUM` below it. */
+struct history_effect {
+    bool in;
+    struct span id;
+    struct span sum; /* empty in commits of earlier versions: all sets of this
+                        id that are older than the commit */
+};
+
+/* The next effect in the trailers; *rest starts as these. A commit's effects
+ * form a stack: each set was affected by the one above it, the first by the set
+ * that made the commit. */
+bool history_effect_next(struct span *rest, struct history_effect *ret_effect);
+/* Appends its lines. */
+void history_effect_add(const struct history_effect *effect, struct text *out);
+/* True if the effect is one on this set. */
+bool history_effect_is_on(const struct history_effect *effect, struct span id,
+                          struct span sum);
 
 /* Calls `visit` for the commits of `tip`, newest first, until it returns false.
  */

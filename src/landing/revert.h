@@ -11,9 +11,10 @@
  *
  * A commit of a rollback has CS-Id, CS-Sum and CS-Class of the RB, RB-Id (the
  * same id), a line Reverts-CS for each set it puts out of effect and a line
- * Restores-CS for each it puts back in effect: reverting what rollback R1 did
- * to C1 gives "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone once
- * it is back in effect gives "Reverts-CS: C1". In these lines each set was
+ * Restores-CS for each it puts back in effect, each with the sum of the set in
+ * a line Reverts-CS-Sum or Restores-CS-Sum below: reverting what rollback R1
+ * did to C1 gives "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone
+ * once it is back in effect gives "Reverts-CS: C1". In these lines each set was
  * affected by the one in the line above. The newest commit that names a set
  * says whether the set is in effect, and is the commit that a rollback of it
  * reverts. So an RB of an RB needs no special treatment, at any depth.

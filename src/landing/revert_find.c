@@ -15,7 +15,8 @@ enum looking { LOOKING, COLLECTING, FOUND, TAKEN_OUT };
 struct wanted {
     const struct revert_member *member;
     enum looking looking;
-    struct text by;       /* the set whose commits are being collected */
+    struct text by;       /* the set whose commits are being collected: "ID
+                             SUM" */
     char next[OID_BYTES]; /* the next older one of these commits */
 };
 
@@ -27,17 +28,33 @@ struct search {
 
 static bool is_own(const struct history_commit *commit,
                    const struct revert_member *member) {
-    return span_is(commit->csid, member->id) &&
+    return commit->sum.len > 0 && span_is(commit->csid, member->id) &&
            span_is(commit->sum, member->sum);
 }
 
-static bool names(const struct history_commit *commit, const char *trailer,
-                  const char *id) {
-    struct span rest = commit->trailers, value;
-    while (history_trailer(&rest, trailer, &value))
-        if (span_is(value, id))
+/* `in`: back in effect, else out of effect. */
+static bool turns(const struct history_commit *commit, bool in,
+                  const struct revert_member *member) {
+    struct span rest = commit->trailers;
+    struct history_effect effect;
+    while (history_effect_next(&rest, &effect))
+        if (effect.in == in &&
+            history_effect_is_on(&effect, span_of(member->id),
+                                 span_of(member->sum)))
             return true;
     return false;
+}
+
+static void maker_add(const struct history_commit *commit, struct text *out) {
+    text_addspan(out, commit->csid);
+    text_addc(out, ' ');
+    text_addspan(out, commit->sum);
+}
+
+static bool is_made_by(const struct history_commit *commit, struct span by) {
+    CLEANUP(text_clear) struct text maker = TEXT_INIT;
+    maker_add(commit, &maker);
+    return span_equal(text_span(&maker), by);
 }
 
 static void finish(struct search *search, struct wanted *wanted,
@@ -49,22 +66,20 @@ static void finish(struct search *search, struct wanted *wanted,
 static void look(struct search *search, struct wanted *wanted,
                  const struct history_commit *commit) {
     const struct revert_member *member = wanted->member;
-    bool puts_in =
-        is_own(commit, member) || names(commit, "Restores-CS", member->id);
+    bool puts_in = is_own(commit, member) || turns(commit, true, member);
     if (wanted->looking == COLLECTING) {
         /* Commits of a merged branch may lie in between. */
         if (strcmp(commit->oid, wanted->next) != 0)
             return;
-        if (!span_equal(commit->csid, text_span(&wanted->by)))
+        if (!is_made_by(commit, text_span(&wanted->by)))
             finish(search, wanted, FOUND);
     }
     if (wanted->looking == FOUND || wanted->looking == TAKEN_OUT)
         return;
     if (puts_in && wanted->looking == LOOKING) {
         wanted->looking = COLLECTING;
-        text_addspan(&wanted->by, commit->csid);
-    } else if (wanted->looking == LOOKING &&
-               names(commit, "Reverts-CS", member->id)) {
+        maker_add(commit, &wanted->by);
+    } else if (wanted->looking == LOOKING && turns(commit, false, member)) {
         finish(search, wanted, TAKEN_OUT);
     }
     if (wanted->looking == COLLECTING)

@@ -102,14 +102,16 @@ static bool visit(void *ctx, const struct history_commit *commit) {
         note_shared(replaying, commit, landed);
     for (size_t i = 0; i < steps->count; i++)
         replaying->open -= strcmp(steps->p[i].of, commit->oid) == 0;
-    return replaying->open > 0 || replaying->sets.open > 0;
+    return replaying->open > 0 || branch_sets_need_more(&replaying->sets);
 }
 
 /* ---- what the rollback does ---------------------------------------------- */
 
 static bool is_out(struct replaying *replaying, const struct landed *landed) {
-    return landed->commit.csid.len > 0 &&
-           branch_sets_find(&replaying->sets, landed->commit.csid)->by.len > 0;
+    const struct history_commit *commit = &landed->commit;
+    return commit->csid.len > 0 && commit->sum.len > 0 &&
+           branch_sets_find(&replaying->sets, commit->csid, commit->sum)->by !=
+               NULL;
 }
 
 /* The steps as they will be. */
@@ -134,14 +136,14 @@ static void step_make(void *ctx, const struct branch_set *last,
  * for each commit of the members. */
 static void steps_make(struct replaying *replaying) {
     struct revert_steps *steps = replaying->reverting->steps;
-    struct span rollback = span_of(replaying->reverting->start->id);
     struct stepping stepping = {.replaying = replaying};
     for (size_t i = 0; i < steps->count; i++) {
         const struct revert_step *step = &steps->p[i];
         stepping.member = step->member;
         if (step->of[0] != '\0')
             branch_sets_roll_back(&replaying->sets, span_of(step->member->id),
-                                  rollback, step_make, &stepping);
+                                  span_of(step->member->sum), step_make,
+                                  &stepping);
         else
             revert_step_add(&stepping.made, step->member, step->result, "");
     }
@@ -445,8 +447,13 @@ bool revert_replay_make(struct reverting *reverting, struct replay *ret_replay,
     const struct revert_steps *steps = reverting->steps;
     struct replaying replaying = {.reverting = reverting, .replay = ret_replay};
     revert_replay_clear(ret_replay);
-    for (size_t i = 0; i < steps->count; i++)
-        replaying.open += steps->p[i].of[0] != '\0';
+    for (size_t i = 0; i < steps->count; i++) {
+        if (steps->p[i].of[0] == '\0')
+            continue;
+        replaying.open++;
+        branch_sets_seek(&replaying.sets, span_of(steps->p[i].member->id),
+                         span_of(steps->p[i].member->sum));
+    }
     bool ok = replaying.open == 0 || replay_all(&replaying, err);
     free(replaying.landed);
     free(replaying.shared);

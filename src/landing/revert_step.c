@@ -35,11 +35,14 @@ static bool bad_keep(void *ctx, const struct history_commit *commit) {
     text_addspan(&bad->message, commit->subject);
     size_t csid = bad->message.len;
     text_addspan(&bad->message, commit->csid);
+    size_t sum = bad->message.len;
+    text_addspan(&bad->message, commit->sum);
     size_t trailers = bad->message.len;
     text_addspan(&bad->message, commit->trailers);
     const char *p = text_string(&bad->message);
     bad->commit.subject = span_make(p + subject, csid - subject);
-    bad->commit.csid = span_make(p + csid, trailers - csid);
+    bad->commit.csid = span_make(p + csid, sum - csid);
+    bad->commit.sum = span_make(p + sum, trailers - sum);
     bad->commit.trailers = span_make(p + trailers, bad->message.len - trailers);
     return false;
 }
@@ -375,14 +378,20 @@ static void message_make(const struct reverting *reverting,
 static void effects_turn(const struct revert_step *step,
                          const struct history_commit *commit,
                          struct text *out) {
-    struct span rest = commit->trailers, id;
-    bool below = span_is(commit->csid, step->member->id), in;
-    text_addf(out, "Reverts-CS: %s\n", step->member->id);
-    while (history_effect(&rest, &in, &id)) {
+    struct span rest = commit->trailers;
+    struct history_effect effect = {false, span_of(step->member->id),
+                                    span_of(step->member->sum)};
+    const struct history_effect own = effect;
+    bool below =
+        span_equal(commit->csid, own.id) && span_equal(commit->sum, own.sum);
+    history_effect_add(&own, out);
+    while (history_effect_next(&rest, &effect)) {
+        bool is_own =
+            effect.in && history_effect_is_on(&effect, own.id, own.sum);
+        effect.in = !effect.in;
         if (below)
-            text_addf(out, "%s-CS: %.*s\n", in ? "Reverts" : "Restores",
-                      (int)id.len, id.p);
-        below = below || (in && span_is(id, step->member->id));
+            history_effect_add(&effect, out);
+        below = below || is_own;
     }
 }
 

@@ -40,6 +40,13 @@ static bool is_by(const struct history_commit *commit,
     return sum.len == 0 || span_equal(sum, commit->sum);
 }
 
+static bool is_on(const struct history_effect *effect,
+                  const struct found_set *set) {
+    struct span sum = set->record.job.sum;
+    return history_effect_is_on(effect, set->id,
+                                sum.len == 0 ? effect->sum : sum);
+}
+
 static uint64_t last_seq(const struct found_set *set) {
     uint64_t last = 0;
     for (size_t i = 0; i < set->log.count; i++)
@@ -99,13 +106,15 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
     set->record.job.stale = true; /* the next start writes its log */
 }
 
-/* The commit of `rb` says that this set was put out of effect by `by`, or back
- * in effect (empty). */
+/* The commit of `rb` says that a set was put out of effect by `above`, or back
+ * in effect. The set may be one of another base with the same id. */
 static void take_effect_change(struct rebuild *rebuild,
-                               const struct found_set *rb, struct span id,
-                               struct span by) {
-    struct found_set *set = map_get(&rebuild->sets, id);
-    if (set == NULL || set->is_mentioned)
+                               const struct found_set *rb,
+                               const struct history_effect *effect,
+                               struct span above) {
+    struct found_set *set = map_get(&rebuild->sets, effect->id);
+    struct span by = effect->in ? SPAN("") : above;
+    if (set == NULL || set->is_mentioned || !is_on(effect, set))
         return;
     set->is_mentioned = true;
     if (set->record.job.state != STATE_DONE ||
@@ -129,14 +138,13 @@ static bool take_commit(void *ctx, const struct history_commit *commit) {
         wall_s(commit->committed) < wall_s(branch_scan->oldest) - SLACK_S;
     branch_scan->old = before ? branch_scan->old + 1 : 0;
     if (maker != NULL && is_by(commit, maker)) {
-        struct span rest = commit->trailers, by = maker->id, id;
-        bool in;
+        struct span rest = commit->trailers, above = maker->id;
+        struct history_effect effect;
         maker->is_mentioned = true;
         while (is_over(maker, branch_scan->target) &&
-               history_effect(&rest, &in, &id)) {
-            take_effect_change(branch_scan->rebuild, maker, id,
-                               in ? SPAN("") : by);
-            by = id;
+               history_effect_next(&rest, &effect)) {
+            take_effect_change(branch_scan->rebuild, maker, &effect, above);
+            above = effect.id;
         }
     }
     return branch_scan->old < OLD_IN_A_ROW;

@@ -332,6 +332,64 @@ restored_set_is_newer() {
 scenario 'a set that was restored is newer than a rollback made in between' \
     restored_set_is_newer
 
+# ---- two bases on one branch -------------------------------------------------
+
+# on BASE COMMAND...
+on() (
+    POINTSMAN_BASE=$here/$1
+    export POINTSMAN_BASE
+    shift
+    "$@"
+)
+
+works() {
+    pointsman -q change submit "$made"
+    within pointsman daemon all --until-idle
+}
+
+# Each base lands X and then C1.
+two_bases() {
+    make_base
+    pointsman --quiet init --target main=project.git "$here/other"
+    mkdir -p other/conf.d
+    cp base/conf.d/scenario.conf other/conf.d
+    make_set X DC fx x
+    on base works
+    make_set C1 DC other_file b
+    on other works
+    make_set C1 DC file a
+    on base works
+}
+
+files_of_main() {
+    git -C project.git ls-tree --name-only main | tr '\n' ' '
+}
+
+ids_of_two_bases() {
+    two_bases
+    rb=$(on base roll_back X C1)
+    same files "$(files_of_main)" 'README other_file '
+    same 'C1 is out of effect by' "$(on other rolled_back_by C1)" ''
+    on base roll_back "$rb" >restored
+    same files "$(files_of_main)" 'README file fx other_file '
+    other=$(on other roll_back C1)
+    same files "$(files_of_main)" 'README file fx '
+    same 'C1 is out of effect by' "$(on base rolled_back_by C1)" ''
+    on base roll_back C1 >third
+    same files "$(files_of_main)" 'README fx '
+    on other roll_back "$other" >fourth
+    same files "$(files_of_main)" 'README fx other_file '
+    rm base/ctrl/registry.db* other/ctrl/registry.db*
+    ends 0 on base pointsman fsck --rebuild
+    ends 0 on other pointsman fsck --rebuild
+    same 'C1 is out of effect by' "$(on base rolled_back_by C1)" "$(cat third)"
+    same 'C1 is out of effect by' "$(on other rolled_back_by C1)" ''
+    ends 0 on base pointsman fsck
+    ends 0 on other pointsman fsck
+}
+scenario 'a rollback leaves a set of the same id of another base alone' \
+    ids_of_two_bases
+
 # The server is killed while the rollback waits for a running member and has not
 # reverted anything.
 running_rollback_restored() {

@@ -25,7 +25,7 @@ static const char *roll_back(const char *id, const char *members,
                              const char *more) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
     struct span rest = span_of(members), member;
-    while (span_cut(&rest, ' ', &member)) {
+    while (rest.len > 0 && span_cut(&rest, ' ', &member)) {
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)member.len, member.p);
         member_add(&words, "--member", name);
@@ -445,6 +445,169 @@ static void trailers_in_a_message_are_not_trusted(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
 }
 
+/* Rolls back one set that is known by its id and sum. */
+static const char *on_git_by_sum(const char *id, const char *member,
+                                 const char *sum) {
+    char more[256];
+    snprintf(more, sizeof more,
+             "--git \"$PWD/target.git\" --branch main --member %s %s DC 0 -",
+             member, sum);
+    return roll_back(id, "", more);
+}
+
+static const char *sum_of(const char *id) {
+    return sh("sha256sum <sets/%s | cut -c1-64", id);
+}
+
+/* What commits of earlier versions do not have. */
+static void strip_sums(void) {
+    sh("cd target.git; git update-ref refs/heads/main \"$(git log -1 "
+       "--format=%%B main | sed /-CS-Sum:/d | git commit-tree -p main~1 "
+       "-F - 'main^{tree}')\"");
+}
+
+static void sets_of_one_id_are_rolled_back_each_by_itself(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    const char *one = sum_of("C1");
+    put("C1", "g", "two\n");
+    const char *two = sum_of("C1");
+    assert_begins(on_git_by_sum("R1", "C1", two), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(content("g"), "g");
+    assert_contains(sh("git -C target.git log -1 --format=%%B main"),
+                    sh("printf 'Reverts-CS: C1\nReverts-CS-Sum: %s'", two));
+    assert_begins(on_git_by_sum("R2", "C1", one), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_begins(on_git("R3", "R1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("g"), "two");
+    assert_begins(on_git("R4", "R3 R2"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(content("g"), "g");
+    assert_string_equal(on_git_by_sum("R5", "C1", two), "done");
+    assert_contains(sh("cat account"), "C1 is rolled back already");
+    assert_nothing_left();
+}
+
+/* Then the line says so, and a rollback of the rollback restores both; a set
+ * that landed later is in effect. */
+static void
+a_line_without_a_sum_speaks_of_all_older_sets_of_its_id(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    const char *one = sum_of("C1");
+    put("C1", "g", "two\n");
+    const char *two = sum_of("C1");
+    char both[256];
+    snprintf(both, sizeof both,
+             "--git \"$PWD/target.git\" --branch main --member C1 %s DC 0 - "
+             "--member C1 %s DC 0 -",
+             one, two);
+    assert_begins(roll_back("R1", "", both), "done ");
+    sh("git -C target.git update-ref refs/heads/main \"$(cd target.git; "
+       "git log -1 --format=%%B main | git commit-tree -p main~2 -F - "
+       "'main^{tree}')\"");
+    strip_sums();
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("g"), "g");
+    put("C1", "h", "three\n");
+    const char *three = sum_of("C1");
+    assert_string_equal(on_git_by_sum("R2", "C1", one), "done");
+    assert_string_equal(on_git_by_sum("R2", "C1", two), "done");
+    assert_begins(on_git("R3", "R1"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(content("g"), "two");
+    assert_string_equal(content("h"), "three");
+    assert_begins(on_git("R4", "R3"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("g"), "g");
+    assert_string_equal(content("h"), "three");
+    assert_begins(on_git_by_sum("R5", "C1", three), "done ");
+    assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
+                        "f\ng");
+    assert_nothing_left();
+}
+
+static void rollbacks_of_earlier_versions_can_be_rolled_back(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    strip_sums();
+    assert_begins(on_git("R2", "R1"), "done ");
+    strip_sums();
+    assert_string_equal(content("f"), "one");
+    assert_begins(on_git("R3", "R2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(
+        trailers("main"),
+        "CS-Id: R3 RB-Id: R3 Reverts-CS: R2 Restores-CS: R1 Reverts-CS: C1");
+    assert_begins(on_git("R4", "R3"), "done ");
+    strip_sums();
+    assert_begins(on_git("R5", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
+/* Somebody pushes commits with the id of a set, and of a rollback of it, but
+ * not with its sum. */
+static void pushed(const char *message) {
+    sh("cd clone; git pull -q origin main; echo pushed >>g; "
+       "printf 'push\n\n%s\n' | git commit -qa -F -; git push -q origin main",
+       message);
+}
+
+static void pushes_with_the_id_of_a_set_change_no_rollback(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    pushed("CS-Id: C1\nCS-Sum: 0");
+    pushed("CS-Id: C1");
+    pushed("CS-Id: R9\nCS-Sum: 9\nRB-Id: R9\n"
+           "Reverts-CS: C1\nReverts-CS-Sum: 0");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("g"), "g\npushed\npushed\npushed");
+    pushed("CS-Id: C1\nCS-Sum: 0");
+    pushed("CS-Id: R1\nCS-Sum: 0");
+    pushed("CS-Id: R9\nCS-Sum: 9\nRB-Id: R9\n"
+           "Restores-CS: C1\nRestores-CS-Sum: 0");
+    assert_string_equal(on_git("R2", "C1"), "done");
+    assert_begins(on_git("R3", "R1"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(sh("git -C target.git show main:g | wc -l"), "7");
+    assert_nothing_left();
+}
+
+/* Its commit is not on the first-parent line, so nothing can be replayed. */
+static void
+sets_that_a_merge_brought_are_rolled_back_and_restored(void **state) {
+    (void)state;
+    landing_begin();
+    sh("git -C target.git branch next main");
+    const struct set one = {.id = "C1", .files = {{"f", "one\n"}}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &one, .branch = "next"});
+    assert_starts(&outcome, "done ");
+    sh("cd clone; git pull -q --no-ff --no-rebase --no-edit origin next; "
+       "git push -q origin HEAD:main");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_begins(on_git("R2", "R1"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_contains(sh("git -C target.git log -1 --format=%%B main"),
+                    sh("printf 'Reverts-CS: R1\nReverts-CS-Sum: %%s\n"
+                       "Restores-CS: C1\nRestores-CS-Sum: %%s' "
+                       "$(printf R1 | sha256sum | cut -c1-64) %s",
+                       sum_of("C1")));
+    assert_begins(on_git("R3", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_nothing_left();
+}
+
 static void a_rollback_waits_for_its_branch(void **state) {
     (void)state;
     landing_begin();
@@ -755,6 +918,13 @@ int main(void) {
         cmocka_unit_test(all_sets_in_the_way_are_named),
         cmocka_unit_test(a_missing_commit_fails_the_rollback),
         cmocka_unit_test(trailers_in_a_message_are_not_trusted),
+        cmocka_unit_test(sets_of_one_id_are_rolled_back_each_by_itself),
+        cmocka_unit_test(
+            a_line_without_a_sum_speaks_of_all_older_sets_of_its_id),
+        cmocka_unit_test(rollbacks_of_earlier_versions_can_be_rolled_back),
+        cmocka_unit_test(pushes_with_the_id_of_a_set_change_no_rollback),
+        cmocka_unit_test(
+            sets_that_a_merge_brought_are_rolled_back_and_restored),
         cmocka_unit_test(a_rollback_waits_for_its_branch),
         cmocka_unit_test(a_rollback_happens_once),
         cmocka_unit_test(a_preview_changes_nothing),

@@ -1,6 +1,8 @@
 /* The marks that rollbacks of rollbacks leave in the registry are compared with
  * the lines that the same rollbacks leave on a branch: both must say by which
- * rollback a set is out of effect, and which set came into effect last.
+ * rollback a set is out of effect, and which set came into effect last. In some
+ * histories the lines have no sums, as those of earlier versions; in the others
+ * a second base lands sets of the same ids on the branch and rolls them back.
  *
  *     test_rollback_marks                 1,000 histories
  *     test_rollback_marks --seeds FROM TO                                    */
@@ -37,6 +39,7 @@ struct history {
     size_t count;
     struct commit commits[COMMITS_MAX]; /* oldest first */
     size_t commit_count;
+    bool has_sums;
 };
 
 static void model_fail(const struct history *history, const char *what,
@@ -146,7 +149,7 @@ static void registry_roll_back(struct history *history, size_t at,
 
 /* ---- the branch ---------------------------------------------------------- */
 
-static void commit_add(struct history *history, struct span id,
+static void commit_add(struct history *history, struct span id, struct span sum,
                        bool by_rollback, struct span lines) {
     CLEANUP(text_clear) struct text trailers = TEXT_INIT;
     struct span line;
@@ -156,8 +159,11 @@ static void commit_add(struct history *history, struct span id,
     *commit = (struct commit){.by_rollback = by_rollback};
     snprintf(commit->commit.oid, OID_BYTES, "%zu", history->commit_count);
     while (lines.len > 0 && span_cut(&lines, '\n', &line))
-        text_addf(&trailers, "    %.*s\n", (int)line.len, line.p);
+        if (history->has_sums ||
+            memmem(line.p, line.len, "-CS-Sum: ", 9) == NULL)
+            text_addf(&trailers, "    %.*s\n", (int)line.len, line.p);
     commit->commit.csid = id;
+    commit->commit.sum = sum;
     commit->commit.trailers = arena_span(&history->arena, text_span(&trailers));
 }
 
@@ -171,7 +177,7 @@ static struct branch_sets branch_read(struct history *history) {
 
 /* The number of the commit that put it in effect, or out of it, last. */
 static size_t newest(const struct branch_sets *sets, struct span id) {
-    const struct branch_set *set = branch_sets_find(sets, id);
+    const struct branch_set *set = branch_sets_find(sets, id, id);
     return set == NULL || set->newest == NULL
                ? 0
                : (size_t)strtoull(set->newest, NULL, 10);
@@ -186,7 +192,7 @@ static void step_make(void *ctx, const struct branch_set *last,
                       struct span lines) {
     const struct making *making = ctx;
     (void)last;
-    commit_add(making->history, making->id, true, lines);
+    commit_add(making->history, making->id, making->id, true, lines);
 }
 
 /* `members`: in the registry's order. The branch takes those first whose commit
@@ -204,7 +210,7 @@ static void branch_roll_back(struct history *history, size_t at,
                  newest(&sets, members[i]) > newest(&sets, members[best])))
                 best = i;
         done[best] = true;
-        branch_sets_roll_back(&sets, members[best], making.id, step_make,
+        branch_sets_roll_back(&sets, members[best], members[best], step_make,
                               &making);
     }
     branch_sets_clear(&sets);
@@ -217,7 +223,24 @@ static void land(struct history *history) {
     struct store_batch *batch = batch_of(history);
     move(batch, history->sets[at].num, STATE_EXECUTING, STATE_DONE, "ok");
     batch_write(history, batch);
-    commit_add(history, history->sets[at].id, false, SPAN(""));
+    commit_add(history, history->sets[at].id, history->sets[at].id, false,
+               SPAN(""));
+}
+
+static struct span any_id(struct history *history) {
+    return history->sets[random_below(&history->random, history->count)].id;
+}
+
+/* A set or a rollback of the second base, in or out of effect. */
+static void other_base(struct history *history) {
+    CLEANUP(text_clear) struct text lines = TEXT_INIT;
+    struct history_effect effect = {random_below(&history->random, 2) == 0,
+                                    any_id(history), SPAN("other")};
+    bool rolls_back = random_below(&history->random, 2) == 0;
+    if (rolls_back)
+        history_effect_add(&effect, &lines);
+    commit_add(history, any_id(history), SPAN("other"), rolls_back,
+               text_span(&lines));
 }
 
 static struct span id_of(struct history *history, uint64_t num) {
@@ -293,9 +316,11 @@ static void compare(struct history *history) {
     struct branch_sets sets = branch_read(history);
     for (size_t i = 0; i < history->count; i++) {
         struct span id = history->sets[i].id;
-        const struct branch_set *set = branch_sets_find(&sets, id);
+        const struct branch_set *set = branch_sets_find(&sets, id, id);
+        struct span on_branch =
+            set == NULL || set->by == NULL ? SPAN("") : set->by->id;
         struct span by = job_of(history, i, &arena).rolled_back_by;
-        if (set == NULL || !span_equal(set->by, by))
+        if (set == NULL || !span_equal(on_branch, by))
             model_fail(history,
                        arena_printf(&arena,
                                     "out by '%.*s' in the registry, not on "
@@ -310,6 +335,7 @@ static void compare(struct history *history) {
 static void run(uint64_t seed) {
     static struct history history;
     history = (struct history){.seed = seed, .now = wall_from_s(1000)};
+    history.has_sums = seed % 2 == 0;
     random_init(&history.random, seed);
     history.store = store_memory_new();
     land(&history);
@@ -318,6 +344,8 @@ static void run(uint64_t seed) {
             land(&history);
         else
             roll_back(&history);
+        if (history.has_sums)
+            other_base(&history);
         compare(&history);
     }
     store_close(history.store);
