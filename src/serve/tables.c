@@ -11,6 +11,9 @@
 #include "changes/prequeue_set.h"
 #include "commands/command_kind.h"
 #include "commands/command_request.h"
+#include "nodes/node_config.h"
+#include "nodes/node_request.h"
+#include "nodes/node_row.h"
 #include "schedules/clock_role.h"
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_put.h"
@@ -55,6 +58,7 @@ const struct api_tables serve_tables = {
 const struct store_noun *const serve_nouns[] = {
     &schedule_noun,
     &check_result_noun,
+    &node_noun,
 };
 const size_t serve_noun_count = COUNT(serve_nouns);
 
@@ -62,6 +66,8 @@ const struct config_section *const serve_sections[] = {
     &approval_section,
     &person_section,
     &schedule_section,
+    &node_config_section,
+    &node_config_source_section,
 };
 const size_t serve_section_count = COUNT(serve_sections);
 

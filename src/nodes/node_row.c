@@ -1,0 +1,224 @@
+#include "nodes/node_row.h"
+
+extern const struct store_step node_row_steps[]; /* schema/NNN.sql */
+
+enum { PUT, DROP, LIST, SOURCE_PUT, SOURCE_DROP, SOURCES };
+
+/* clang-format off */
+static const char *const statements[] = {
+    [PUT] =
+        ("INSERT INTO node (name, parent, level, source, place, enabled, tags) "
+         "VALUES (?1, ?2, ?3, ?4, coalesce((SELECT place FROM node ORDER BY "
+         "place DESC LIMIT 1), 0) + 1, ?5, ?6) ON CONFLICT (name, parent) DO "
+         "UPDATE SET level = excluded.level, source = excluded.source, "
+         "enabled = excluded.enabled, tags = excluded.tags"),
+    [DROP] = "DELETE FROM node WHERE name = ?1 AND parent = ?2",
+    [LIST] =
+        ("SELECT name, parent, level, source, place, enabled, tags FROM node "
+         "WHERE place > ?1 ORDER BY place LIMIT ?2"),
+    [SOURCE_PUT] =
+        ("INSERT INTO node_source (name, refreshed, nodes, failed, error) "
+         "VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET "
+         "refreshed = excluded.refreshed, nodes = excluded.nodes, "
+         "failed = excluded.failed, error = excluded.error"),
+    [SOURCE_DROP] = "DELETE FROM node_source WHERE name = ?1",
+    [SOURCES] =
+        ("SELECT name, refreshed, nodes, failed, error FROM node_source "
+         "ORDER BY name"),
+};
+/* clang-format on */
+
+/* ---- what the operations do, inside the transaction ---------------------- */
+
+static bool put_operate(struct store_operation *operation, void *args,
+                        struct err *err) {
+    const struct node_row *row = args;
+
+    operation->result = STORE_DONE;
+    return store_run(
+        operation->tables, &node_noun, PUT,
+        STORE_VALUES(store_text(row->name), store_text(row->parent),
+                     store_text(row->level), store_text(row->source),
+                     store_number(row->enabled), store_text(row->tags)),
+        NULL, err);
+}
+
+static bool drop_operate(struct store_operation *operation, void *args,
+                         struct err *err) {
+    const struct node_row *row = args;
+    uint64_t dropped = 0;
+    bool ok =
+        store_run(operation->tables, &node_noun, DROP,
+                  STORE_VALUES(store_text(row->name), store_text(row->parent)),
+                  &dropped, err);
+
+    operation->result = dropped > 0 ? STORE_DONE : STORE_UNKNOWN;
+    return ok;
+}
+
+struct source_args {
+    struct node_source_row row;
+    struct span detail;
+};
+
+static bool source_operate(struct store_operation *operation, void *args,
+                           struct err *err) {
+    const struct source_args *source = args;
+    const struct node_source_row *row = &source->row;
+
+    operation->result = STORE_DONE;
+    return store_run(operation->tables, &node_noun, SOURCE_PUT,
+                     STORE_VALUES(
+                         store_text(row->name), store_number(row->refreshed.ns),
+                         store_number((int64_t)row->nodes),
+                         store_number(row->failed.ns), store_text(row->error)),
+                     NULL, err) &&
+           (source->detail.len == 0 ||
+            store_operation_event(operation, EVENT_NODES, row->name,
+                                  row->failed.ns > 0 ? SPAN("failed")
+                                                     : SPAN("refreshed"),
+                                  source->detail, err));
+}
+
+static bool drop_source_operate(struct store_operation *operation, void *args,
+                                struct err *err) {
+    uint64_t dropped = 0;
+    bool ok = store_run(operation->tables, &node_noun, SOURCE_DROP,
+                        STORE_VALUES(store_text(*(const struct span *)args)),
+                        &dropped, err);
+
+    operation->result = dropped > 0 ? STORE_DONE : STORE_UNKNOWN;
+    return ok;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+unsigned node_row_put(struct store_batch *batch, const struct node_row *row) {
+    struct arena *arena = store_batch_arena(batch);
+    struct node_row *args = arena_alloc(arena, sizeof(*args));
+
+    *args = *row;
+    args->name = arena_span(arena, row->name);
+    args->parent = arena_span(arena, row->parent);
+    args->level = arena_span(arena, row->level);
+    args->source = arena_span(arena, row->source);
+    args->tags = arena_span(arena, row->tags);
+    return store_operation_add(batch, put_operate, args);
+}
+
+unsigned node_row_drop(struct store_batch *batch, struct span name,
+                       struct span parent) {
+    struct arena *arena = store_batch_arena(batch);
+    struct node_row *args = arena_alloc(arena, sizeof(*args));
+
+    args->name = arena_span(arena, name);
+    args->parent = arena_span(arena, parent);
+    return store_operation_add(batch, drop_operate, args);
+}
+
+unsigned node_row_put_source(struct store_batch *batch,
+                             const struct node_source_row *source,
+                             struct span detail) {
+    struct arena *arena = store_batch_arena(batch);
+    struct source_args *args = arena_alloc(arena, sizeof(*args));
+
+    args->row = *source;
+    args->row.name = arena_span(arena, source->name);
+    args->row.error = arena_span(arena, source->error);
+    args->detail = arena_span(arena, detail);
+    return store_operation_add(batch, source_operate, args);
+}
+
+unsigned node_row_drop_source(struct store_batch *batch, struct span name) {
+    struct arena *arena = store_batch_arena(batch);
+    struct span *args = arena_alloc(arena, sizeof(*args));
+
+    *args = arena_span(arena, name);
+    return store_operation_add(batch, drop_source_operate, args);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static struct node_row row_of(const struct store_query *query,
+                              struct arena *arena) {
+    return (struct node_row){
+        .name = store_query_text(query, 0, arena),
+        .parent = store_query_text(query, 1, arena),
+        .level = store_query_text(query, 2, arena),
+        .source = store_query_text(query, 3, arena),
+        .place = store_query_number(query, 4),
+        .enabled = store_query_number(query, 5) != 0,
+        .tags = store_query_text(query, 6, arena),
+        .is_kept = true,
+    };
+}
+
+bool node_row_list(struct store *store, int64_t after, size_t limit,
+                   struct arena *arena, struct node_row **ret_rows,
+                   size_t *ret_count, struct err *err) {
+    CLEANUP(store_query_end) struct store_query query = {0};
+    int64_t most = limit == 0 ? INT64_MAX : (int64_t)limit;
+    size_t room = 0;
+    bool found;
+
+    *ret_rows = NULL;
+    *ret_count = 0;
+    if (!store_query_begin(
+            &query, store_tables(store), &node_noun, LIST,
+            STORE_VALUES(store_number(after), store_number(most)), err))
+        return false;
+    while (store_query_next(&query, &found, err)) {
+        if (!found)
+            return true;
+        if (*ret_count == room) {
+            struct node_row *more =
+                arena_alloc(arena, (room * 2 + 64) * sizeof(*more));
+            if (*ret_count > 0)
+                memcpy(more, *ret_rows, *ret_count * sizeof(*more));
+            *ret_rows = more;
+            room = room * 2 + 64;
+        }
+        (*ret_rows)[(*ret_count)++] = row_of(&query, arena);
+    }
+    return false;
+}
+
+bool node_row_sources(struct store *store, struct arena *arena,
+                      struct node_source_row **ret_rows, size_t *ret_count,
+                      struct err *err) {
+    CLEANUP(store_query_end) struct store_query query = {0};
+    size_t room = 0;
+    bool found;
+
+    *ret_rows = NULL;
+    *ret_count = 0;
+    if (!store_query_begin(&query, store_tables(store), &node_noun, SOURCES,
+                           NULL, 0, err))
+        return false;
+    while (store_query_next(&query, &found, err)) {
+        if (!found)
+            return true;
+        if (*ret_count == room) {
+            struct node_source_row *more =
+                arena_alloc(arena, (room * 2 + 16) * sizeof(*more));
+            if (*ret_count > 0)
+                memcpy(more, *ret_rows, *ret_count * sizeof(*more));
+            *ret_rows = more;
+            room = room * 2 + 16;
+        }
+        (*ret_rows)[(*ret_count)++] = (struct node_source_row){
+            .name = store_query_text(&query, 0, arena),
+            .refreshed = {store_query_number(&query, 1)},
+            .nodes = (uint64_t)store_query_number(&query, 2),
+            .failed = {store_query_number(&query, 3)},
+            .error = store_query_text(&query, 4, arena)};
+    }
+    return false;
+}
+
+const struct store_noun node_noun = {
+    .name = "node",
+    .steps = node_row_steps,
+    .statements = statements,
+    .statement_count = COUNT(statements),
+};
