@@ -19,7 +19,6 @@
 #define ROOM "pointsman-service"
 
 enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024, USAGE_PIDS = 256 };
-enum { LONE_LINKS = 2 /* of a directory with no other below */ };
 
 static bool write_at(int dir_fd, const char *name, const char *word) {
     int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
@@ -272,16 +271,6 @@ static size_t read_pids(int dir_fd, pid_t *ret_pids, size_t max) {
     return count;
 }
 
-/* The same without the process of the guard that lives there. */
-static size_t read_tasks(const struct cgroup_leaf *leaf, pid_t *ret_pids,
-                         size_t max) {
-    size_t count = read_pids(leaf->dir_fd, ret_pids, max), kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (ret_pids[i] != leaf->host)
-            ret_pids[kept++] = ret_pids[i];
-    return kept;
-}
-
 static bool is_among(pid_t pid, const pid_t *pids, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (pids[i] == pid)
@@ -492,7 +481,7 @@ void cgroup_leaf_usage(const struct cgroup_tree *tree,
                        struct cgroup_usage *ret_usage) {
     pid_t pids[USAGE_PIDS];
     bool memory = (tree->controllers & CGROUP_MEMORY) != 0;
-    size_t count = read_tasks(leaf, pids, USAGE_PIDS);
+    size_t count = read_pids(leaf->dir_fd, pids, USAGE_PIDS);
     *ret_usage = (struct cgroup_usage){
         .cpu_us = read_number(leaf->dir_fd, "cpu.stat", "usage_usec "),
         .procs = count,
@@ -527,28 +516,7 @@ void cgroup_leaf_drop(struct cgroup_leaf *leaf) {
 }
 
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
-    pid_t pids[2];
-    return is_populated(leaf->events_fd) &&
-           (leaf->host == 0 || read_tasks(leaf, pids, COUNT(pids)) > 0);
-}
-
-bool cgroup_leaf_has(const struct cgroup_leaf *leaf, pid_t pid) {
-    pid_t pids[MEMBERS_MAX];
-    return is_among(pid, pids, read_pids(leaf->dir_fd, pids, MEMBERS_MAX));
-}
-
-int cgroup_leaf_procs(const struct cgroup_leaf *leaf) {
-    return openat(leaf->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-}
-
-bool cgroup_leaf_is_left(const struct cgroup_leaf *leaf, int procs_fd) {
-    char text[32], *end;
-    struct stat dir;
-    ssize_t n = pread(procs_fd, text, sizeof text - 1, 0);
-    if (n <= 0 || fstat(leaf->dir_fd, &dir) < 0 || dir.st_nlink > LONE_LINKS)
-        return false;
-    text[n] = '\0';
-    return strtol(text, &end, 10) == leaf->host && strcmp(end, "\n") == 0;
+    return is_populated(leaf->events_fd);
 }
 
 /* A pidfd is opened for each pid, then the pids are listed again: if a pid is
@@ -557,10 +525,10 @@ bool cgroup_leaf_is_left(const struct cgroup_leaf *leaf, int procs_fd) {
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
     pid_t *pids = mem_alloc(3 * MEMBERS_MAX * sizeof *pids);
     pid_t *again = pids + MEMBERS_MAX, *fds = again + MEMBERS_MAX;
-    size_t count = read_tasks(leaf, pids, MEMBERS_MAX);
+    size_t count = read_pids(leaf->dir_fd, pids, MEMBERS_MAX);
     for (size_t i = 0; i < count; i++)
         fds[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
-    size_t left = read_tasks(leaf, again, MEMBERS_MAX);
+    size_t left = read_pids(leaf->dir_fd, again, MEMBERS_MAX);
     for (size_t i = 0; i < count; i++) {
         if (fds[i] < 0)
             continue;
@@ -573,7 +541,7 @@ void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
 
 size_t cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t *ret_pids,
                         size_t most) {
-    return read_tasks(leaf, ret_pids, most);
+    return read_pids(leaf->dir_fd, ret_pids, most);
 }
 
 void cgroup_leaf_kill(struct cgroup_leaf *leaf) {

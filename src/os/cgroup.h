@@ -47,8 +47,6 @@ struct cgroup_leaf {
     int dir_fd;
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
-    pid_t host; /* a process of the guard that lives in it; 0: none. It does
-                   not count as one of the leaf below */
     bool killed;
     bool used;     /* it held another task before */
     bool limited;  /* set by cgroup_leaf_limit: not reused */
@@ -105,12 +103,6 @@ void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 /* Gives the leaf up for good because a process is still in it. */
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
-/* True if the process is in the leaf, and is no zombie. */
-bool cgroup_leaf_has(const struct cgroup_leaf *leaf, pid_t pid);
-/* A descriptor for cgroup_leaf_is_left; -1 with errno. */
-int cgroup_leaf_procs(const struct cgroup_leaf *leaf);
-/* True if nothing is in the leaf but its host, and no cgroup is below it. */
-bool cgroup_leaf_is_left(const struct cgroup_leaf *leaf, int procs_fd);
 void cgroup_leaf_kill(struct cgroup_leaf *leaf);
 /* The processes in the leaf; returns how many of them are in ret_pids. */
 size_t cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t *ret_pids,

@@ -21,6 +21,7 @@ enum {
     READY_WAIT_MS = 60000,
     CLOSE_WAIT_MS = 30000, /* the guard itself waits for less */
     REPLY_MS = 10000,
+    LOOKS = 10,         /* within the reply deadline */
     BUSY_DEADLINES = 6, /* of a guard that is not stopped, but silent */
     STEP_MS = 10,       /* between looks whether a killed guard is gone */
     GONE_WAIT_MS = 30000,
@@ -156,7 +157,7 @@ static void on_timer(uv_timer_t *timer);
 static int64_t look_ms(const struct guard *guard) {
     return list_empty(&guard->unfinished) && !guard->closing
                ? guard->options.reply_ms
-               : guard->options.reply_ms / GUARD_LOOKS;
+               : guard->options.reply_ms / LOOKS;
 }
 
 static void arm(struct guard *guard, int64_t ms) {
@@ -362,7 +363,7 @@ static void start_next(struct guard *guard) {
         return;
     }
     poll_open(guard);
-    enter(guard, STARTING, guard->options.reply_ms / GUARD_LOOKS);
+    enter(guard, STARTING, guard->options.reply_ms / LOOKS);
 }
 
 /* ---- what arrives -------------------------------------------------------- */
@@ -594,7 +595,7 @@ bool guard_open(uv_loop_t *loop, const struct guard_options *options,
                 const struct guard_events *events, void *ctx,
                 struct guard **ret_guard, struct err *err) {
     struct guard *guard = guard_new(loop, options, events, ctx);
-    if (guard_process_start(&guard->options, &guard->process, err) &&
+    if (guard_process_start(options, &guard->process, err) &&
         await_ready(guard, err)) {
         open_handles(guard);
         *ret_guard = guard;

@@ -18,7 +18,6 @@
 #ifndef POINTSMAN_OS_GUARD_H
 #define POINTSMAN_OS_GUARD_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -69,9 +68,6 @@ struct guard_limit {
     uint32_t zero;
 };
 
-enum { GUARD_BRIEF_AFTER = 16 };
-#define GUARD_BRIEF_AT_ONCE UINT_MAX
-
 enum { GUARD_NO_KILL = -1 }; /* as grace_ms: send the signal, never KILL */
 
 /* Zero is a good default for every member but base_fd. Descriptors and strings
@@ -92,10 +88,6 @@ struct guard_options {
     /* Number of threads; 0 = one per slot, but at least one and at most
      * LAUNCHERS_A_CORE per core. */
     unsigned launchers;
-    /* A launcher that has seen so many short tasks starts the next ones
-     * from a process of its own (os/guard_parent.h), with a cgroup and without
-     * a lease; 0 = GUARD_BRIEF_AFTER; GUARD_BRIEF_AT_ONCE. */
-    unsigned brief_after;
     unsigned slots; /* tasks at once; later starts wait in the guard, in order;
                        0 = no limit */
     bool leased;    /* the guard starts nothing before guard_lease, and ends

@@ -10,7 +10,7 @@ struct head {
 };
 
 struct hello_part {
-    uint32_t launchers, slots, look_ms, brief_after, any_cgroup, leased;
+    uint32_t launchers, slots, any_cgroup, leased;
     uint32_t role_bytes, root_bytes, life_bytes;
 };
 
@@ -60,7 +60,7 @@ struct end_part {
 };
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
-_Static_assert(sizeof(struct hello_part) == 36, "no padding");
+_Static_assert(sizeof(struct hello_part) == 28, "no padding");
 _Static_assert(sizeof(struct start_part) == 96, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
@@ -142,8 +142,6 @@ void guard_hello_encode(struct text *out, const struct guard_hello *hello) {
     struct hello_part part = {
         .launchers = hello->launchers,
         .slots = hello->slots,
-        .look_ms = hello->look_ms,
-        .brief_after = hello->brief_after,
         .any_cgroup = hello->any_cgroup,
         .leased = hello->leased,
         .role_bytes = (uint32_t)hello->role.len,
@@ -165,8 +163,6 @@ bool guard_hello_decode(struct span body, struct guard_hello *ret_hello) {
         return false;
     ret_hello->launchers = part.launchers;
     ret_hello->slots = part.slots;
-    ret_hello->look_ms = part.look_ms;
-    ret_hello->brief_after = part.brief_after;
     ret_hello->any_cgroup = part.any_cgroup != 0;
     ret_hello->leased = part.leased != 0;
     return cut_path(&body, part.role_bytes, &ret_hello->role) &&

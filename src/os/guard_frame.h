@@ -17,11 +17,8 @@
 #include "os/guard.h"
 
 /* Changes with every frame whose layout or meaning changes: a program that is
- * executed in place of another one goes on talking to its guard. (HELLO alone
- * is only sent to a guard of the same program.) */
+ * executed in place of another one goes on talking to its guard. */
 enum { GUARD_PROTOCOL = 2 };
-
-enum { GUARD_LOOKS = 10 /* at the guard, within its reply deadline */ };
 
 enum {
     GUARD_FRAME_HEAD = 8,
@@ -62,10 +59,8 @@ enum guard_frame_found guard_frame_take(struct span *rest,
 
 struct guard_hello {
     uint32_t launchers, slots;
-    uint32_t look_ms;     /* between looks at its processes */
-    uint32_t brief_after; /* see guard_options */
-    bool any_cgroup;      /* no root given: find one */
-    bool leased;          /* starts nothing without a lease */
+    bool any_cgroup; /* no root given: find one */
+    bool leased;     /* starts nothing without a lease */
     struct span role, cgroup_root, life_path; /* ends in NUL; len 0 = none */
 };
 

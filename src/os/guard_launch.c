@@ -33,7 +33,6 @@ enum child_step {
 struct child {
     const struct guard_life *life;
     struct guard_task *task;
-    pid_t parent;
     int join_fd; /* cgroup.procs to write to; -1: started there */
     int canary_fd;
     char *path; /* PATH_MAX bytes for building names */
@@ -183,7 +182,7 @@ static int child_main(void *arg) {
     if ((task->flags & GUARD_START_DEATH_NONE) == 0)
         prctl(PR_SET_PDEATHSIG,
               (task->flags & GUARD_START_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
-    if (getppid() != child->parent)
+    if (getppid() != life->pid)
         return 127;
     if (chdir(task->dir != NULL ? task->dir : "/") < 0)
         return child_fail(child, STEP_DIR);
@@ -367,11 +366,8 @@ static bool limit_leaf(struct guard_life *life, struct guard_task *task) {
     return true;
 }
 
-static bool take_leaf(struct guard_life *life, struct guard_launcher *launcher,
-                      struct guard_task *task, struct child *child) {
-    task->leaf = launcher->leaf; /* NULL: it has none of its own */
-    if (task->leaf != NULL)
-        return true;
+static bool take_leaf(struct guard_life *life, struct guard_task *task,
+                      struct child *child) {
     if (!life->has_cgroup)
         return limit_leaf(life, task);
     pthread_mutex_lock(&life->lock);
@@ -392,9 +388,12 @@ static bool take_leaf(struct guard_life *life, struct guard_launcher *launcher,
 }
 
 static void give_leaf(struct guard_life *life, struct guard_task *task) {
+    if (task->leaf == NULL)
+        return;
     pthread_mutex_lock(&life->lock);
-    guard_life_give_leaf(life, task);
+    cgroup_leaf_give(&life->tree, task->leaf);
     pthread_mutex_unlock(&life->lock);
+    task->leaf = NULL;
 }
 
 static bool is_there(const struct child *child) {
@@ -470,7 +469,7 @@ static bool limit_failed(struct guard_task *task, const struct child *child) {
 static bool child_failed(struct guard_life *life, struct guard_task *task,
                          const struct child *child) {
     siginfo_t info;
-    while (waitid(P_PID, (id_t)task->end.pid, &info, WEXITED) < 0 &&
+    while (waitid(P_PIDFD, (id_t)task->pidfd, &info, WEXITED) < 0 &&
            errno == EINTR)
         continue;
     task->exited = task->reaped = true;
@@ -501,13 +500,10 @@ static bool child_failed(struct guard_life *life, struct guard_task *task,
 static bool clone_child(struct guard_life *life,
                         struct guard_launcher *launcher,
                         struct guard_task *task, struct child *child) {
-    bool is_inside = launcher->parent != NULL;
-    int cgroup_fd = task->leaf != NULL && life->can_clone3 && !is_inside
-                        ? task->leaf->dir_fd
-                        : -1;
-    pid_t pid =
-        spawn_child(child_main, child, launcher->stack, LAUNCHER_STACK_BYTES,
-                    cgroup_fd, is_inside ? NULL : &task->pidfd);
+    int cgroup_fd =
+        task->leaf != NULL && life->can_clone3 ? task->leaf->dir_fd : -1;
+    pid_t pid = spawn_child(child_main, child, launcher->stack,
+                            LAUNCHER_STACK_BYTES, cgroup_fd, &task->pidfd);
     if (pid < 0) {
         int sys = errno;
         give_leaf(life, task);
@@ -522,14 +518,11 @@ bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
                   struct guard_task *task) {
     struct child child = {.life = life,
                           .task = task,
-                          .parent = launcher->parent != NULL
-                                        ? guard_parent_pid(launcher->parent)
-                                        : life->pid,
                           .join_fd = -1,
                           .canary_fd = -1,
                           .path = launcher->buffer};
     bool ok = take_lock(life, task) && open_pipes(life, task, &child);
-    if (ok && !take_leaf(life, launcher, task, &child)) {
+    if (ok && !take_leaf(life, task, &child)) {
         give_leaf(life, task);
         ok = false;
     }

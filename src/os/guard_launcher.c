@@ -3,9 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/err.h"
@@ -13,11 +10,7 @@
 #include "os/guard_life.h"
 #include "os/rights.h"
 
-enum {
-    EOF_WAIT_MS = 5,
-    BRIEF_MAX = 64,  /* short tasks in a row; more do not count */
-    LASTING_COST = 8 /* a task that lasts counts against so many */
-};
+enum { EOF_WAIT_MS = 5 };
 
 bool guard_life_gathers(const struct guard_life *life) {
     return life->over_count < life->waiting_count &&
@@ -91,12 +84,6 @@ static void give_spares(struct guard_life *life, struct guard_task *task) {
     give_spare(life, &task->out[STAMP_ERR]);
 }
 
-void guard_life_give_leaf(struct guard_life *life, struct guard_task *task) {
-    if (task->leaf != NULL && task->leaf->host == 0)
-        cgroup_leaf_give(&life->tree, task->leaf);
-    task->leaf = NULL;
-}
-
 /* Main is woken for the first end, for a full batch, and when the client should
  * send more; in between ends are gathered. */
 void guard_life_over(struct guard_life *life, struct guard_task *task) {
@@ -105,22 +92,19 @@ void guard_life_over(struct guard_life *life, struct guard_task *task) {
     if ((task->flags & GUARD_START_OUTSIDE) == 0)
         life->running--;
     give_spares(life, task);
-    guard_life_give_leaf(life, task);
+    if (task->leaf != NULL)
+        cgroup_leaf_give(&life->tree, task->leaf);
+    task->leaf = NULL;
     list_push(&life->over, &task->link);
     life->over_count++;
     if (life->over_count == 1 || !guard_life_gathers(life))
         wake(life);
 }
 
-/* The queue whose first task may start now, or NULL. */
-static struct list *startable(struct guard_life *life) {
-    return !list_empty(&life->outside) ? &life->outside
-           : may_start(life)           ? &life->waiting
-                                       : NULL;
-}
-
 static struct guard_task *take_startable(struct guard_life *life) {
-    struct list *from = startable(life);
+    struct list *from = !list_empty(&life->outside) ? &life->outside
+                        : may_start(life)           ? &life->waiting
+                                                    : NULL;
     if (from == NULL)
         return NULL;
     struct list *link = list_pop(from);
@@ -197,39 +181,6 @@ static bool read_kept(struct guard_launcher *launcher,
     return true;
 }
 
-/* The children of this process are those of the task that it has started, and
- * their orphans. */
-static bool none_left(void) {
-    siginfo_t info;
-    do
-        info.si_pid = 0;
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 &&
-           info.si_pid != 0);
-    return info.si_pid == 0 && errno == ECHILD;
-}
-
-/* Inside a process of its own: true if nothing of the task is left. The signal
- * may be an orphan's, or about one that was reaped already. */
-static bool look_inside(struct guard_launcher *launcher,
-                        struct guard_task *task) {
-    struct signalfd_siginfo ended;
-    UNUSED ssize_t n = read(launcher->life->ended_fd, &ended, sizeof ended);
-    errno = 0;
-    return (task->reaped || guard_task_reap(task)) && none_left() &&
-           guard_parent_is_alone(launcher->parent);
-}
-
-/* Called when nothing of the task is left but, perhaps, its pipes in the hands
- * of others. False: main takes over. */
-static bool end_inside(struct guard_launcher *launcher,
-                       struct guard_task *task) {
-    task->outlived = !read_to_end(launcher, task);
-    if (task->outlived || !read_kept(launcher, task))
-        return false;
-    guard_task_finish(task);
-    return true;
-}
-
 /* Called when its process is dead. False: something of the task is left, and
  * main takes over. For reused pipes the empty leaf marks the end; until then
  * nothing is reaped: the task's other processes have a moment to end by
@@ -260,32 +211,26 @@ static void read_both(struct guard_launcher *launcher,
 }
 
 /* Waits until the task ends, a moment is over, or there is other work. True:
- * its process is dead and, in a process of our own, so are all others. */
+ * its process is dead. */
 static bool await_end(struct guard_launcher *launcher,
                       struct guard_task *task) {
-    bool is_inside = launcher->parent != NULL;
     struct pollfd fds[3] = {
-        {.fd = is_inside ? launcher->life->ended_fd : task->pidfd,
-         .events = POLLIN},
+        {.fd = task->pidfd, .events = POLLIN},
         {.fd = launcher->life->nudge_fd, .events = POLLIN},
         {.fd = task->pace.line_ns == 0 ? task->out[STAMP_ERR].ours : -1,
          .events = POLLIN}};
     struct mono until = mono_add_ms(task->began, GUARD_LINGER_MS);
     int wait_ms = GUARD_LINGER_MS;
-    while (poll(fds, 3, wait_ms) > 0) {
-        if (fds[0].revents != 0 && (!is_inside || look_inside(launcher, task)))
-            return true;
-        if (fds[1].revents != 0)
-            return false;
+    while (poll(fds, 3, wait_ms) == 1 && fds[2].revents != 0) {
         if ((fds[2].revents & POLLIN) != 0)
             read_both(launcher, task);
-        else if (fds[2].revents != 0)
+        else
             fds[2].fd = -1; /* closed by all processes */
         wait_ms = (int)mono_ms_since(until, clock_mono());
         if (wait_ms <= 0)
-            return false;
+            break;
     }
-    return false;
+    return (fds[0].revents & POLLIN) != 0;
 }
 
 /* The lease kills without involving this thread. */
@@ -308,12 +253,7 @@ static bool wait_for_early_end(struct guard_launcher *launcher,
     pthread_mutex_unlock(&life->lock);
     if (busy)
         return false;
-    bool is_inside = launcher->parent != NULL;
-    bool over = await_end(launcher, task);
-    if (is_inside && !over)
-        task->outlived = task->reaped;
-    over = over &&
-           (is_inside ? end_inside(launcher, task) : end_here(launcher, task));
+    bool over = await_end(launcher, task) && end_here(launcher, task);
     if (over)
         name_killer(life, &task->end);
     pthread_mutex_lock(&life->lock);
@@ -335,58 +275,16 @@ static void remove_tree(struct guard_life *life) {
     cgroup_tree_close(&life->tree, LAST_WAIT_MS);
 }
 
-/* Under the lock. A task with limits needs a leaf of its own. */
-static bool suits_process(struct guard_life *life) {
-    const struct list *from = startable(life);
-    return from == NULL ||
-           LIST_OF(from->next, struct guard_task, link)->limit_count == 0;
-}
-
-static bool should_enter(const struct guard_launcher *launcher) {
+static void *launcher_main(void *arg) {
+    struct guard_launcher *launcher = arg;
     struct guard_life *life = launcher->life;
-    return life->has_parents && !life->closing && !launcher->stays_out &&
-           launcher->brief >= life->brief_after && startable(life) != NULL &&
-           suits_process(life);
-}
-
-static bool should_leave(const struct guard_launcher *launcher) {
-    return launcher->life->closing || !suits_process(launcher->life);
-}
-
-/* A process costs as much as it saves with a few tasks. */
-static void note_length(struct guard_launcher *launcher, bool is_short) {
-    if (is_short)
-        launcher->brief += launcher->brief < BRIEF_MAX;
-    else
-        launcher->brief -=
-            launcher->brief < LASTING_COST ? launcher->brief : LASTING_COST;
-}
-
-/* Starts one task and stays with it for a moment. True: it is over. */
-static bool do_task(struct guard_launcher *launcher, struct guard_task *task) {
-    if (!guard_launch(launcher->life, launcher, task)) {
-        launcher->stays_out = false;
-        guard_task_finish(task);
-        return true;
-    }
-    bool over = wait_for_early_end(launcher, task);
-    note_length(launcher, over);
-    launcher->stays_out = false;
-    return over;
-}
-
-/* Starts tasks until another process should do so: with a task left in
- * `lasting`, or none. In the guard also until there will be none. */
-static void work(struct guard_launcher *launcher) {
-    struct guard_life *life = launcher->life;
-    bool is_inside = launcher->parent != NULL;
+    if (life->lowered)
+        rights_lower(life->rights, UINT64_MAX);
     pthread_mutex_lock(&life->lock);
-    while (launcher->lasting == NULL) {
+    for (;;) {
         clear_nudge(life);
-        if (is_inside ? should_leave(launcher) : should_enter(launcher))
-            break;
         struct guard_task *task = take_startable(life);
-        if (task == NULL && !is_inside && life->leaving)
+        if (task == NULL && life->leaving)
             break;
         if (task == NULL) {
             life->idle++;
@@ -395,116 +293,17 @@ static void work(struct guard_launcher *launcher) {
             continue;
         }
         pthread_mutex_unlock(&life->lock);
-        bool over = do_task(launcher, task);
+        bool runs = guard_launch(life, launcher, task);
+        if (!runs)
+            guard_task_finish(task);
+        bool over = !runs || wait_for_early_end(launcher, task);
         pthread_mutex_lock(&life->lock);
         if (over)
             guard_life_over(life, task);
-        else if (is_inside)
-            launcher->lasting = task;
         else
             give_to_watch(life, task);
     }
     pthread_mutex_unlock(&life->lock);
-}
-
-/* What main will need to know of a task that lasts. */
-static void prepare_lasting(struct guard_task *task) {
-    if (!task->reaped)
-        task->pidfd = (int)syscall(SYS_pidfd_open, task->end.pid, 0);
-    else if (task->outlived)
-        task->end.exited_ns = task->end.run_ns;
-}
-
-/* In the process. */
-static enum guard_parent_way work_inside(void *arg,
-                                         struct guard_parent *parent) {
-    struct guard_launcher *launcher = arg;
-    __atomic_store_n(&launcher->process, guard_parent_pid(parent),
-                     __ATOMIC_RELAXED);
-    launcher->parent = parent;
-    work(launcher);
-    launcher->parent = NULL;
-    struct guard_task *task = launcher->lasting;
-    launcher->is_away = task != NULL && !guard_parent_is_home(parent);
-    if (task != NULL)
-        prepare_lasting(task);
-    return task == NULL || task->reaped ? GUARD_PARENT_ENDS
-                                        : GUARD_PARENT_STAYS;
-}
-
-static bool take_home(struct guard_launcher *launcher) {
-    struct guard_life *life = launcher->life;
-    pthread_mutex_lock(&life->lock);
-    launcher->leaf = cgroup_leaf_take(&life->tree);
-    if (launcher->leaf != NULL) {
-        launcher->leaf->used = true; /* by the launcher itself */
-        life->parents++;
-    }
-    pthread_mutex_unlock(&life->lock);
-    return launcher->leaf != NULL;
-}
-
-/* The process has ended, or stays with the task, which is main's now. */
-static void leave_home(struct guard_launcher *launcher) {
-    struct guard_life *life = launcher->life;
-    struct guard_task *task = launcher->lasting;
-    pthread_mutex_lock(&life->lock);
-    life->parents--;
-    if (task != NULL)
-        give_to_watch(life, task);
-    else
-        cgroup_leaf_give(&life->tree, launcher->leaf);
-    if (life->closing)
-        wake(life);
-    guard_life_wake_launchers(life);
-    pthread_mutex_unlock(&life->lock);
-    launcher->lasting = NULL;
-    launcher->leaf = NULL;
-}
-
-/* Works in a process of its own as long as tasks are short. */
-static void enter_process(struct guard_launcher *launcher) {
-    struct guard_parent *parent = NULL;
-    launcher->stays_out = true;
-    if (!take_home(launcher))
-        return;
-    enum guard_parent_way way =
-        guard_parent_run(launcher->leaf, work_inside, launcher, &parent);
-    __atomic_store_n(&launcher->process, 0, __ATOMIC_RELAXED);
-    if (way == GUARD_PARENT_DIED)
-        guard_die("was killed");
-    if (launcher->is_away)
-        guard_die("was moved to another cgroup");
-    if (way == GUARD_PARENT_STAYS)
-        launcher->lasting->parent = parent;
-    launcher->stays_out = way == GUARD_PARENT_NONE;
-    leave_home(launcher);
-    if (way == GUARD_PARENT_ENDS)
-        note_length(launcher, false);
-}
-
-pid_t guard_launcher_process(const struct guard_launcher *launcher) {
-    return __atomic_load_n(&launcher->process, __ATOMIC_RELAXED);
-}
-
-static bool has_ended(struct guard_life *life) {
-    pthread_mutex_lock(&life->lock);
-    bool ended = life->leaving && startable(life) == NULL;
-    pthread_mutex_unlock(&life->lock);
-    return ended;
-}
-
-static void *launcher_main(void *arg) {
-    struct guard_launcher *launcher = arg;
-    struct guard_life *life = launcher->life;
-    if (life->lowered)
-        rights_lower(life->rights, UINT64_MAX);
-    for (;;) {
-        work(launcher);
-        if (has_ended(life))
-            break;
-        enter_process(launcher);
-    }
     if (launcher->is_last)
         remove_tree(life);
     return NULL;

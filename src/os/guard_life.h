@@ -33,15 +33,12 @@ struct guard_life {
     int life_fd;  /* lock that tasks inherit; -1: none */
     int wake_fd;  /* eventfd: main, look at handed and over */
     int nudge_fd; /* eventfd: launchers, stop lingering */
-    int ended_fd; /* signalfd: a child of the process that asks has ended */
     bool has_cgroup;
     bool can_clone3;
     bool lowered; /* tasks without a change of user must raise their rights */
     uint64_t rights;    /* the only rights used then (os/rights.h) */
     bool restore_files; /* children get the original descriptor limit back */
     struct rlimit child_files;
-    bool has_parents;         /* launchers may work in processes of their own */
-    unsigned brief_after;     /* see guard_options; 0: at once */
     struct guard_lease lease; /* has its own lock */
 
     pthread_mutex_t lock; /* ------------------------------------------ */
@@ -60,12 +57,11 @@ struct guard_life {
     unsigned slots_most;     /* allowed by the limit on descriptors */
     unsigned unfinished; /* tasks that are launching, handed over or watched */
     unsigned idle, lingering;
-    unsigned parents; /* launchers that work in a process of their own */
-    bool nudged;      /* nudge_fd is readable */
-    bool woken;       /* wake_fd is readable */
-    bool closing;     /* start nothing more, and end what runs */
-    bool leaving;     /* main is done with tasks and cgroups: launchers end */
-    bool expired;     /* no lease: start nothing */
+    bool nudged;  /* nudge_fd is readable */
+    bool woken;   /* wake_fd is readable */
+    bool closing; /* start nothing more, and end what runs */
+    bool leaving; /* main is done with tasks and cgroups: launchers end */
+    bool expired; /* no lease: start nothing */
 };
 
 enum { LAUNCHER_STACK_BYTES = 128 << 10 };
@@ -77,26 +73,12 @@ struct guard_launcher {
     pthread_t thread;
     char *buffer; /* of GUARD_TASK_READ_BYTES, also for building paths */
     char *stack;
-    unsigned brief; /* rises with short tasks, falls with others */
-    bool stays_out; /* does its next task in the guard in any case */
-    struct guard_parent *parent; /* the process it works in; NULL: the guard */
-    struct cgroup_leaf *leaf;    /* of that process */
-    struct guard_task *lasting;  /* left by that process, for main */
-    bool is_away;                /* the process was found outside its leaf */
-    pid_t process;               /* 0: none; atomic */
 };
 
 bool guard_launcher_start(struct guard_launcher *launcher,
                           struct guard_life *life, struct err *err);
 /* Waits for the thread; call it after life->leaving. */
 void guard_launcher_join(struct guard_launcher *launcher);
-
-/* The pid of the process that the launcher works in, or 0. Needs no lock. */
-pid_t guard_launcher_process(const struct guard_launcher *launcher);
-/* Says what happened to a process that a launcher works in, or has left to a
- * task, and ends the guard, and through their death signal all that it has
- * started: its client starts another one. */
-__attribute__((noreturn)) void guard_die(const char *what);
 
 /* Locks, opens, forks, executes. False: the task does not run, `end` says why.
  */
@@ -113,8 +95,6 @@ void guard_life_set_slots(struct guard_life *life, int64_t slots);
 void guard_life_wake_launchers(struct guard_life *life);
 /* Asks lingering launchers to hand over their tasks. */
 void guard_life_nudge(struct guard_life *life);
-/* The task, of which nothing is left, gives its leaf back. */
-void guard_life_give_leaf(struct guard_life *life, struct guard_task *task);
 /* Queues the task for reporting; its `end` is complete. */
 void guard_life_over(struct guard_life *life, struct guard_task *task);
 

@@ -12,7 +12,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,8 +37,7 @@ enum {
     LAUNCHERS_A_CORE = 4,
     FORMER_WAIT_MS = 30000, /* until processes of an earlier life are gone */
     REAP_MS = 1000,         /* orphans are reaped this long after an end */
-    SWEEP_MS = 10, /* between searches for processes that left their group */
-    LEAVE_MS = 500 /* for launchers to leave their processes, at the end */
+    SWEEP_MS = 10 /* between searches for processes that left their group */
 };
 
 /* Values of epoll events that do not belong to a task. */
@@ -57,10 +55,6 @@ struct post {
     struct mono gather_until; /* ends are sent at this time at the latest */
     struct mono reap_at;
     struct mono sweep_at; /* next search for processes that left their group */
-    struct mono look_at;  /* next look at the processes of launchers */
-    struct mono leave_at; /* closing: the tree is killed then at the latest */
-    int64_t look_ms;
-    unsigned stopped; /* so many looks in a row showed one that is stopped */
 };
 
 /* Resets handlers and blocks all signals: signals from the terminal or a
@@ -284,17 +278,12 @@ static bool start_launchers(struct post *post, const struct guard_hello *hello,
 
 static bool open_events(struct post *post, struct err *err) {
     struct guard_life *life = &post->life;
-    sigset_t ended;
-    sigemptyset(&ended);
-    sigaddset(&ended, SIGCHLD);
     life->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     life->nudge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    life->ended_fd = signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK);
     post->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event control = {.events = EPOLLIN, .data.u64 = EVENT_CONTROL};
     struct epoll_event wake = {.events = EPOLLIN, .data.u64 = EVENT_WAKE};
-    if (life->wake_fd < 0 || life->nudge_fd < 0 || life->ended_fd < 0 ||
-        post->epoll_fd < 0 ||
+    if (life->wake_fd < 0 || life->nudge_fd < 0 || post->epoll_fd < 0 ||
         epoll_ctl(post->epoll_fd, EPOLL_CTL_ADD, post->control_fd, &control) <
             0 ||
         epoll_ctl(post->epoll_fd, EPOLL_CTL_ADD, life->wake_fd, &wake) < 0)
@@ -327,7 +316,6 @@ static void init_post(struct post *post) {
     list_init(&life->handed);
     list_init(&life->over);
     post->gather_until = post->reap_at = post->sweep_at = MONO_NEVER;
-    post->look_at = post->leave_at = MONO_NEVER;
 }
 
 static bool is_ours(int fd) {
@@ -383,9 +371,6 @@ static bool open_post(struct post *post, struct err *err) {
         return false;
     if (!life->has_cgroup)
         life->life_fd = post->held_life_fd;
-    life->has_parents = life->has_cgroup && life->can_clone3 && !hello.leased;
-    life->brief_after = hello.brief_after;
-    post->look_ms = hello.look_ms > 0 ? hello.look_ms : 1;
     describe(post, &why);
     if (!open_events(post, err))
         return false;
@@ -463,12 +448,12 @@ static void report_over(struct post *post) {
 
 static int wait_ms(const struct post *post) {
     int64_t next = guard_watch_next(&post->watch).ns;
-    const struct mono *times[] = {&post->gather_until, &post->reap_at,
-                                  &post->sweep_at, &post->look_at,
-                                  &post->leave_at};
-    for (size_t i = 0; i < COUNT(times); i++)
-        if (times[i]->ns < next)
-            next = times[i]->ns;
+    if (post->gather_until.ns < next)
+        next = post->gather_until.ns;
+    if (post->reap_at.ns < next)
+        next = post->reap_at.ns;
+    if (post->sweep_at.ns < next)
+        next = post->sweep_at.ns;
     if (next == INT64_MAX)
         return -1;
     int64_t ns = next - clock_mono().ns;
@@ -520,62 +505,13 @@ static void do_event(struct post *post, const struct epoll_event *event) {
     }
 }
 
-static bool is_task(const void *server, pid_t pid) {
-    return guard_server_knows(server, pid);
-}
-
 static void reap_due(struct post *post) {
     if (clock_mono().ns < post->reap_at.ns)
         return;
-    bool all = process_reap_orphans(is_task, &post->server);
-    post->reap_at = guard_watch_reap(&post->watch) || !all
+    process_reap_orphans();
+    post->reap_at = guard_watch_reap(&post->watch)
                         ? mono_add_ms(clock_mono(), REAP_MS)
                         : MONO_NEVER;
-}
-
-static bool has_work(struct guard_life *life) {
-    pthread_mutex_lock(&life->lock);
-    bool has = life->parents > 0 &&
-               (life->unfinished > 0 || !list_empty(&life->waiting) ||
-                !list_empty(&life->outside));
-    pthread_mutex_unlock(&life->lock);
-    return has;
-}
-
-static bool any_is_stopped(const struct post *post) {
-    for (unsigned i = 0; i < post->launcher_count; i++) {
-        pid_t pid = guard_launcher_process(&post->launchers[i]);
-        if (pid > 0 && process_is_stopped(pid))
-            return true;
-    }
-    return false;
-}
-
-void guard_die(const char *what) {
-    fprintf(stderr,
-            "pointsman: guard: a process from which it starts tasks %s, so it "
-            "ends with all tasks\n",
-            what);
-    _exit(err_exit_status(ERR_UNAVAILABLE));
-}
-
-/* The client watches this process (P16), and this one those of its launchers in
- * the same way: time in which it was stopped itself does not count. */
-static void look_due(struct post *post) {
-    struct mono now = clock_mono();
-    if (!has_work(&post->life)) {
-        post->look_at = MONO_NEVER;
-        post->stopped = 0;
-        return;
-    }
-    if (post->look_at.ns == MONO_NEVER.ns) {
-        post->look_at = mono_add_ms(now, post->look_ms);
-    } else if (now.ns >= post->look_at.ns) {
-        post->look_at = mono_add_ms(now, post->look_ms);
-        post->stopped = any_is_stopped(post) ? post->stopped + 1 : 0;
-    }
-    if (post->stopped >= GUARD_LOOKS)
-        guard_die("was stopped");
 }
 
 /* Ends are reported, and their tasks freed, only after the whole batch of
@@ -596,7 +532,6 @@ static void turn(struct post *post) {
     guard_server_send(&post->server);
     sweep_due(post);
     reap_due(post);
-    look_due(post);
 }
 
 static bool all_over(struct guard_life *life) {
@@ -606,31 +541,12 @@ static bool all_over(struct guard_life *life) {
     return over;
 }
 
-static bool any_parents(struct guard_life *life) {
-    pthread_mutex_lock(&life->lock);
-    bool any = life->parents > 0;
-    pthread_mutex_unlock(&life->lock);
-    return any;
-}
-
-/* A launcher that was killed in a process of its own might hold our lock: all
- * leave them before the tree is killed. One that cannot, because its child
- * hangs before its exec, ends the guard then, and with it all tasks. */
-static void leave_processes(struct post *post) {
-    post->leave_at = mono_add_ms(clock_mono(), LEAVE_MS);
-    while (any_parents(&post->life) && clock_mono().ns < post->leave_at.ns)
-        turn(post);
-    post->leave_at = MONO_NEVER;
-}
-
 /* The client is gone: there is no one to report to, and its tasks must not
  * outlive it. */
 static void close_post(struct post *post) {
     struct guard_life *life = &post->life;
     epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);
     guard_server_end_all(&post->server);
-    leave_processes(post);
-    cgroup_tree_kill(&life->tree);
     /* A task that does not end must not keep what left the group of another. */
     struct mono until = mono_add_ms(clock_mono(), LAST_WAIT_MS);
     while (!all_over(life) && clock_mono().ns < until.ns)

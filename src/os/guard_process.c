@@ -79,20 +79,11 @@ static struct span with_nul(const char *string) {
                : span_make(string, strlen(string) + 1);
 }
 
-static uint32_t brief_after(const struct guard_options *options) {
-    return options->brief_after == 0                     ? GUARD_BRIEF_AFTER
-           : options->brief_after == GUARD_BRIEF_AT_ONCE ? 0
-                                                         : options->brief_after;
-}
-
 static bool say_hello(const struct guard_options *options,
                       const struct guard_process *process, struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_hello hello = {.launchers = options->launchers,
                                 .slots = options->slots,
-                                .look_ms =
-                                    (uint32_t)(options->reply_ms / GUARD_LOOKS),
-                                .brief_after = brief_after(options),
                                 .any_cgroup = options->cgroup_root == NULL,
                                 .leased = options->leased,
                                 .role = with_nul(options->role),

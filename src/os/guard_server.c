@@ -355,16 +355,6 @@ static void withdraw_all(struct guard_server *server, struct list *list) {
         withdraw_expired(server, LIST_OF(link, struct guard_task, link));
 }
 
-bool guard_server_knows(const struct guard_server *server, pid_t pid) {
-    for (size_t i = 0; i < server->slot_count; i++)
-        for (const struct guard_task *task = server->slots[i]; task != NULL;
-             task = task->same_slot)
-            if (task->state == GUARD_TASK_WATCHED && !task->reaped &&
-                task->end.pid == pid)
-                return true;
-    return false;
-}
-
 void guard_server_lease_expired(struct guard_server *server) {
     struct guard_life *life = server->life;
     struct list waiting;
@@ -402,7 +392,7 @@ void guard_server_end_all(struct guard_server *server) {
     life->waiting_count = 0;
     forget(server, &life->outside);
     guard_life_nudge(life);
-    pthread_cond_broadcast(&life->work);
+    cgroup_tree_kill(&life->tree);
     pthread_mutex_unlock(&life->lock);
     kill_watched(server, GUARD_CLOSING);
 }

@@ -36,12 +36,9 @@ void guard_server_clear(struct guard_server *server);
 void guard_server_read(struct guard_server *server);
 /* Sends as much as the socket accepts. */
 void guard_server_send(struct guard_server *server);
-/* True if it is the first process of a task, and was not reaped. */
-bool guard_server_knows(const struct guard_server *server, pid_t pid);
 /* Encodes the ends of these tasks and frees them, or keeps only their locks. */
 void guard_server_report(struct guard_server *server, struct list *over);
-/* Drops all tasks that are waiting, kills all that main has, and asks launchers
- * to leave their processes; those that run then are up to the caller. */
+/* Drops all tasks that are waiting and kills all that run. */
 void guard_server_end_all(struct guard_server *server);
 /* The lease has run out: withdraws all tasks that are waiting, kills all that
  * run. */

@@ -320,7 +320,7 @@ static int64_t timeval_us(struct timeval time) {
     return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
 }
 
-void guard_task_note_end(struct guard_task *task) {
+static void note_end(struct guard_task *task) {
     task->end.ended = clock_wall();
     task->end.run_ns = clock_mono().ns - task->began.ns;
 }
@@ -330,9 +330,7 @@ bool guard_task_reap(struct guard_task *task) {
     siginfo_t info = {0};
     struct rusage usage;
     struct guard_end *end = &task->end;
-    bool has_fd = task->pidfd >= 0;
-    if (syscall(SYS_waitid, has_fd ? P_PIDFD : P_PID,
-                has_fd ? task->pidfd : end->pid, &info, WEXITED | WNOHANG,
+    if (syscall(SYS_waitid, P_PIDFD, task->pidfd, &info, WEXITED | WNOHANG,
                 &usage) < 0 ||
         info.si_pid == 0)
         return false;
@@ -348,14 +346,14 @@ bool guard_task_reap(struct guard_task *task) {
     end->max_rss_kib = usage.ru_maxrss;
     end->read_bytes = usage.ru_inblock * 512;
     end->written_bytes = usage.ru_oublock * 512;
-    guard_task_note_end(task);
+    note_end(task);
     return true;
 }
 
 void guard_task_give_up(struct guard_task *task) {
     int status = 0;
     struct guard_end *end = &task->end;
-    guard_task_note_end(task);
+    note_end(task);
     if (!process_zombie_status(end->pid, &status))
         end->signal = SIGKILL;
     else if (WIFSIGNALED(status))

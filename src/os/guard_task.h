@@ -23,7 +23,6 @@
 #include "os/guard_capture.h"
 #include "os/guard_frame.h"
 #include "os/guard_pace.h"
-#include "os/guard_parent.h"
 
 enum {
     GUARD_TASK_READ_BYTES = 64 << 10,  /* size of a reader's buffer */
@@ -109,8 +108,6 @@ struct guard_task {
     int canary_fd; /* end of file: no process holds the task's end any more */
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
-    struct guard_parent *parent; /* of the first process, if not the guard; set
-                                    for main, which frees it */
     struct guard_capture capture;
     struct guard_pace pace;
     struct mono read_at; /* in debt for lines: not read before this time */
@@ -118,7 +115,6 @@ struct guard_task {
     struct wall started; /* the same moment by the wall clock */
     bool exited;         /* the process is a zombie, or reaped */
     bool reaped;
-    bool outlived; /* reaped, while others held its leaf or its pipes */
     struct guard_end end;
 
     /* Used by main only. */
@@ -175,9 +171,7 @@ void guard_task_signal(const struct guard_task *task, int signal);
 void guard_task_signal_all(const struct guard_task *task, int signal);
 /* Sends KILL to the group and to all processes in the leaf. */
 void guard_task_kill(const struct guard_task *task);
-/* Records that it ends now. */
-void guard_task_note_end(struct guard_task *task);
-/* Takes the zombie's result. False: it is still alive, or not our child. */
+/* Takes the zombie's result. False: it is still alive. */
 bool guard_task_reap(struct guard_task *task);
 /* Another process traces the zombie and keeps it from being reaped: fills in
  * its result as far as it can be known. */

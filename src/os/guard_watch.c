@@ -143,8 +143,7 @@ static void finish_task(struct guard_watch *watch, struct guard_task *task) {
         sample(watch, task);
     guard_task_finish(task);
     pthread_mutex_lock(&life->lock);
-    if (task->leaf != NULL &&
-        (task->parent != NULL || cgroup_leaf_populated(task->leaf))) {
+    if (task->leaf != NULL && cgroup_leaf_populated(task->leaf)) {
         cgroup_leaf_drop(task->leaf);
         task->leaf = NULL;
     }
@@ -172,18 +171,6 @@ static bool all_gone(struct guard_watch *watch, struct guard_task *task) {
     watch_leaf(watch, task);
     cgroup_leaf_kill(task->leaf);
     return guard_task_gone(task);
-}
-
-/* Ends the process that is the parent of the first one, so that the guard is.
- * If somebody else did, the end of the first one is not the task's doing. */
-static void end_parent(struct guard_task *task) {
-    if (task->parent == NULL)
-        return;
-    if ((task->flags & GUARD_START_DEATH_NONE) == 0 &&
-        guard_parent_was_killed(task->parent))
-        guard_die("was killed");
-    if (guard_parent_end(task->parent))
-        task->parent = NULL;
 }
 
 /* True if neither pipes nor leaf show other processes. */
@@ -223,8 +210,7 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
     if (closed && task->end.closed_ns == 0)
         task->end.closed_ns = now.ns - task->began.ns;
     task->ask_at = MONO_NEVER;
-    end_parent(task);
-    if (!task->reaped || task->outlived) {
+    if (!task->reaped) {
         bool alone = is_alone(task, closed);
         if (!alone && now.ns < task->courtesy_at.ns) {
             watch_leaf(watch, task);
@@ -235,12 +221,8 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
             task->end.leftovers = true;
         if (!alone || task->leaf == NULL)
             guard_task_kill(task);
-        if (task->outlived)
-            guard_task_note_end(task);
-        task->outlived = false;
         /* The descriptor may become readable just before waiting succeeds. */
-        if (!task->reaped && !guard_task_reap(task) &&
-            !reap_traced(watch, task))
+        if (!guard_task_reap(task) && !reap_traced(watch, task))
             return;
     }
     task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
@@ -429,8 +411,6 @@ void guard_watch_take(struct guard_watch *watch, struct guard_task *task) {
         add_fd(watch, task, task->progress.ends.ours, EPOLLIN, WATCH_PROGRESS);
     task->blind = !added;
     task->sample_at = mono_add_ms(task->began, GUARD_WATCH_FIRST_SAMPLE_MS);
-    if (task->outlived)
-        task->courtesy_at = mono_add_ms(clock_mono(), GUARD_WATCH_COURTESY_MS);
     take_request(watch, task);
     if (task->exited)
         settle(watch, task);

@@ -134,14 +134,11 @@ static struct parentage parentage_of(pid_t pid) {
 /* A parent may end at any time, and its pid may be used again. If the child
  * still has the same parent afterwards, the pid meant that parent throughout,
  * so the grandparent that was read in between is the true one. */
-static enum process_descent climb(pid_t pid, pid_t ancestor,
-                                  pid_t ret_line[2]) {
+static enum process_descent climb(pid_t pid, pid_t ancestor, pid_t *ret_child) {
     struct parentage own = parentage_of(pid);
-    pid_t below = 0;
     while (own.start != 0 && own.parent != 0) {
         if (own.parent == ancestor) {
-            ret_line[0] = pid;
-            ret_line[1] = below;
+            *ret_child = pid;
             return PROCESS_DESCENDANT;
         }
         struct parentage above = parentage_of(own.parent);
@@ -149,7 +146,6 @@ static enum process_descent climb(pid_t pid, pid_t ancestor,
         if (again.start != own.start)
             return PROCESS_UNREADABLE;
         if (again.parent == own.parent) {
-            below = pid;
             pid = own.parent;
             own = above;
         } else { /* adopted: its parent has ended */
@@ -161,10 +157,10 @@ static enum process_descent climb(pid_t pid, pid_t ancestor,
 
 /* If a process on the way ends, its children are adopted: begin again. */
 enum process_descent process_descent(pid_t pid, pid_t ancestor,
-                                     pid_t ret_line[2]) {
+                                     pid_t *ret_child) {
     enum process_descent found = PROCESS_UNREADABLE;
     for (int round = 0; found == PROCESS_UNREADABLE && round < CLIMBS; round++)
-        found = climb(pid, ancestor, ret_line);
+        found = climb(pid, ancestor, ret_child);
     return found;
 }
 
@@ -346,20 +342,10 @@ static bool reap_one(bool *ret_any) {
     return info.si_pid != 0;
 }
 
-bool process_reap_orphans(bool (*is_kept)(const void *ctx, pid_t pid),
-                          const void *ctx) {
-    bool any = true;
-    while (any) {
-        siginfo_t info = {0};
-        any = waitid(P_ALL, 0, &info,
-                     WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) == 0 &&
-              info.si_pid != 0;
-        if (any && is_kept(ctx, info.si_pid))
-            return false;
-        any = any &&
-              waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG) == 0;
-    }
-    return true;
+void process_reap_orphans(void) {
+    bool any;
+    while (reap_one(&any))
+        continue;
 }
 
 bool process_end_orphans(int wait_ms) {

@@ -18,15 +18,14 @@ bool process_lives(pid_t pid, unsigned long long start);
 
 /* Whether a process descends from another one that lives and adopts orphans
  * (PR_SET_CHILD_SUBREAPER), so that descendants never leave its tree.
- * ret_line are the child of `ancestor` through which it descends, and the child
- * of that one on the same way (0: none). */
+ * *ret_child is the child of `ancestor` through which it descends. */
 enum process_descent {
     PROCESS_UNRELATED,
     PROCESS_DESCENDANT,
     PROCESS_UNREADABLE /* /proc does not show it, or not any more */
 };
 enum process_descent process_descent(pid_t pid, pid_t ancestor,
-                                     pid_t ret_line[2]);
+                                     pid_t *ret_child);
 
 /* True if a thread of the process is stopped, by a signal or by a process that
  * traces it. */
@@ -68,9 +67,7 @@ size_t process_find(pid_t group, const struct stat *file, pid_t *ret_pids,
  * wait_ms have passed. For the first thread of a subreaper these include the
  * orphans of all its descendants. False: some are left. */
 bool process_end_orphans(int wait_ms);
-/* Reaps dead children of the calling thread without waiting, until it meets one
- * for which is_kept(ctx, pid) is true. False: it has met one. */
-bool process_reap_orphans(bool (*is_kept)(const void *ctx, pid_t pid),
-                          const void *ctx);
+/* Reaps dead children without waiting. */
+void process_reap_orphans(void);
 
 #endif

@@ -19,10 +19,9 @@ static long clone3_call(struct clone_args *args, int (*child)(void *),
     __asm__ volatile("syscall\n\t"
                      "testq %%rax, %%rax\n\t"
                      "jnz 1f\n\t"
-                     "movq %[arg], %%rdi\n\t"
-                     "movq %[child], %%rax\n\t"
                      "xorl %%ebp, %%ebp\n\t"
-                     "callq *%%rax\n\t"
+                     "movq %[arg], %%rdi\n\t"
+                     "callq *%[child]\n\t"
                      "movl %%eax, %%edi\n\t"
                      "movl %[exit], %%eax\n\t"
                      "syscall\n\t"
@@ -36,9 +35,18 @@ static long clone3_call(struct clone_args *args, int (*child)(void *),
     return ret;
 }
 
-static pid_t by_clone3(struct clone_args *args, int (*child)(void *),
-                       void *arg) {
-    long pid = clone3_call(args, child, arg);
+static pid_t by_clone3(int (*child)(void *), void *arg, char *stack,
+                       size_t stack_bytes, int cgroup_fd, int *ret_pidfd) {
+    struct clone_args args = {
+        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD |
+                 (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+        .exit_signal = SIGCHLD,
+        .stack = (uint64_t)(uintptr_t)stack,
+        .stack_size = stack_bytes,
+        .cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
+    };
+    long pid = clone3_call(&args, child, arg);
     if (pid < 0) {
         errno = (int)-pid;
         return -1;
@@ -59,44 +67,14 @@ bool spawn_has_clone3(void) {
 pid_t spawn_child(int (*child)(void *arg), void *arg, char *stack,
                   size_t stack_bytes, int cgroup_fd, int *ret_pidfd) {
 #if SPAWN_CLONE3
-    struct clone_args args = {
-        .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_INTO_CGROUP,
-        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-        .exit_signal = SIGCHLD,
-        .stack = (uint64_t)(uintptr_t)stack,
-        .stack_size = stack_bytes,
-        .cgroup = (uint64_t)cgroup_fd,
-    };
     if (cgroup_fd >= 0)
-        return by_clone3(&args, child, arg);
+        return by_clone3(child, arg, stack, stack_bytes, cgroup_fd, ret_pidfd);
 #endif
     if (cgroup_fd >= 0) {
         errno = ENOSYS;
         return -1;
     }
     return clone(child, stack + stack_bytes,
-                 CLONE_VM | CLONE_VFORK | SIGCHLD |
-                     (ret_pidfd != NULL ? CLONE_PIDFD : 0),
-                 arg, ret_pidfd);
-}
-
-pid_t spawn_beside(int (*child)(void *arg), void *arg, char *stack,
-                   size_t stack_bytes, int cgroup_fd, uint32_t *word) {
-#if SPAWN_CLONE3
-    struct clone_args args = {
-        .flags =
-            CLONE_VM | CLONE_FILES | CLONE_INTO_CGROUP | CLONE_CHILD_CLEARTID,
-        .child_tid = (uint64_t)(uintptr_t)word,
-        .exit_signal = SIGCHLD,
-        .stack = (uint64_t)(uintptr_t)stack,
-        .stack_size = stack_bytes,
-        .cgroup = (uint64_t)cgroup_fd,
-    };
-    return by_clone3(&args, child, arg);
-#else
-    (void)child, (void)arg, (void)stack, (void)stack_bytes, (void)cgroup_fd;
-    (void)word;
-    errno = ENOSYS;
-    return -1;
-#endif
+                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, arg,
+                 ret_pidfd);
 }

@@ -6,24 +6,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Runs child(arg) on the given stack; its return value is the exit status.
  * cgroup_fd: the cgroup to start it in, which needs clone3; -1 = the caller's.
- * ret_pidfd may be NULL if there is no cgroup_fd. Returns the pid, or -1 with
- * errno set. */
+ * Returns the pid, or -1 with errno set. */
 pid_t spawn_child(int (*child)(void *arg), void *arg, char *stack,
                   size_t stack_bytes, int cgroup_fd, int *ret_pidfd);
-
-/* Starts a process in that cgroup which shares this one's memory and
- * descriptors, and does not wait for it: both run at the same time, and with
- * the same thread-local storage, so that the caller must not use its own until
- * *word is 0 (no errno, no malloc). The kernel sets *word to 0 when the process
- * ends, and wakes one that waits for it (FUTEX_WAIT, not private). Needs
- * clone3. Returns the pid, or -1 with errno set. */
-pid_t spawn_beside(int (*child)(void *arg), void *arg, char *stack,
-                   size_t stack_bytes, int cgroup_fd, uint32_t *word);
 
 /* True if clone3 may be called (some containers forbid it) and spawn.c has the
  * assembly for this processor. */

@@ -8,10 +8,8 @@
 #include "worker/worker_inner.h"
 
 struct look {
-    pid_t line[2]; /* the guard's child through which the process descends, and
-                      the child of that one: the first process of an attempt is
-                      a child of the guard or of one of its launchers; 0: not
-                      known */
+    pid_t first; /* the guard's child through which the process descends; 0:
+                    not known */
     char path[PATH_MAX]; /* its cgroup; empty: without cgroups */
 };
 
@@ -28,12 +26,12 @@ static enum worker_place look_at(const struct worker *worker, pid_t pid,
             return member == CGROUP_OTHER ? WORKER_OUTSIDE : WORKER_UNREADABLE;
         if (guard_runs(worker->guard))
             (void)process_descent(pid, guard_pid(worker->guard),
-                                  ret_look->line);
+                                  &ret_look->first);
         return WORKER_INSIDE;
     }
     if (!guard_runs(worker->guard))
         return WORKER_UNREADABLE;
-    descent = process_descent(pid, guard_pid(worker->guard), ret_look->line);
+    descent = process_descent(pid, guard_pid(worker->guard), &ret_look->first);
     return descent == PROCESS_DESCENDANT  ? WORKER_INSIDE
            : descent == PROCESS_UNRELATED ? WORKER_OUTSIDE
                                           : WORKER_UNREADABLE;
@@ -67,8 +65,7 @@ enum worker_place worker_find(const struct worker *worker, pid_t pid,
     *ret_nums = arena_alloc(arena, (all + 1) * sizeof(**ret_nums));
     LIST_EACH (&worker->running, link) {
         const struct running *one = LIST_OF(link, struct running, link);
-        if (one->pid > 0 &&
-            (one->pid == look.line[0] || one->pid == look.line[1])) {
+        if (one->pid == look.first && look.first != 0) {
             (*ret_nums)[0] = one->num;
             *ret_count = 1;
             return place;

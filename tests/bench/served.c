@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -134,30 +133,9 @@ double served_stop(struct served *served) {
     return cpu_us + reap_us(guard);
 }
 
-/* Launchers of the guard are processes of its threads, which count when they
- * have ended. One may end meanwhile. */
-static double launchers_cpu_us(pid_t guard) {
-    double us = 0;
-    int pid;
-    glob_t threads;
-    if (glob(bench_text("/proc/%d/task/*/children", (int)guard), 0, NULL,
-             &threads) != 0)
-        return 0;
-    for (size_t i = 0; i < threads.gl_pathc; i++) {
-        FILE *f = fopen(threads.gl_pathv[i], "re");
-        while (f != NULL && fscanf(f, "%d", &pid) == 1)
-            us += kill(pid, 0) == 0 ? bench_cpu_us_of(pid) : 0;
-        if (f != NULL)
-            fclose(f);
-    }
-    globfree(&threads);
-    return us;
-}
-
 double served_cpu_us(const struct served *served) {
-    pid_t guard = guard_of(served->pid);
-    return bench_cpu_us_of(served->pid) + bench_cpu_us_of(guard) +
-           launchers_cpu_us(guard);
+    return bench_cpu_us_of(served->pid) +
+           bench_cpu_us_of(guard_of(served->pid));
 }
 
 int served_connect(const struct served *served) {

@@ -21,7 +21,7 @@ SKIP = "SKIP "
 
 # The objects that the guard consists of.
 PARTS = ("guard_capture guard_server guard_frame guard_launch guard_launcher "
-         "guard_lease guard_main guard_pace guard_parent guard_task guard_watch cgroup owner process rights "
+         "guard_lease guard_main guard_pace guard_task guard_watch cgroup owner process rights "
          "spawn stamp").split()
 # Everything the guard may call in the C library and the modules below. Names
 # are added only deliberately: no sockets, no name resolution, no loading of
@@ -33,7 +33,7 @@ MAY_CALL = set("""
     mkdirat mlock mlockall mmap mmap64 munmap nanosleep open open64 openat
     openat64 opendir pipe2 poll ppoll prctl pread pread64 read readdir readdir64
     recvmsg sched_getaffinity send setpgid setrlimit setrlimit64 sigaction
-    sigaddset sigemptyset sigfillset signalfd sigprocmask syscall timerfd_create timerfd_settime
+    sigemptyset sigfillset sigprocmask syscall timerfd_create timerfd_settime
     umask unlinkat wait4 waitid waitpid write dup2 closedir faccessat execve
     fopen fopen64 getline sysconf __sched_cpucount
     pthread_attr_destroy pthread_attr_init pthread_attr_setstack
@@ -44,7 +44,7 @@ MAY_CALL = set("""
     strcmp strcspn strncmp strstr strtol strtoul strtoull strcpy strcat strlen
     fstatvfs fstatvfs64 strerrordesc_np stderr environ vsnprintf readlink readlinkat
     __errno_location __assert_fail abort __ctype_b_loc __getdelim dirfd fgets
-    __cmsg_nxthdr _exit bcmp strpbrk
+    __cmsg_nxthdr bcmp strpbrk
 """.split())
 OURS = re.compile(
     r"^(arena|capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|owner|process"
@@ -59,7 +59,7 @@ MAY_LOAD = re.compile(
     r"|libsqlite3|libnettle|libcrypt|libz|libzstd|libgcc_s|libasan|libubsan"
     r"|libclang_rt.*|libresolv|libstdc\+\+)[.-]")
 MAY_HOLD = re.compile(
-    r"^(/dev/null|socket:\[\d+\]|pipe:\[\d+\]|anon_inode:\[?(eventpoll|eventfd|signalfd"
+    r"^(/dev/null|socket:\[\d+\]|pipe:\[\d+\]|anon_inode:\[?(eventpoll|eventfd"
     r"|timerfd|pidfd)\]?|pidfd:.*|/sys/fs/cgroup(/.*)?)$")
 
 
@@ -179,19 +179,9 @@ def rights(path):
     return found
 
 
-def below(guard):
-    """Returns the launchers in processes of their own, and the tasks."""
-    both = [child for thread in os.listdir(f"/proc/{guard}/task")
-            for child in children(guard, thread)]
-    launchers = [pid for pid in both
-                 if pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-                 == "pointsman-guard"]
-    return launchers, [pid for pid in both if pid not in launchers] + [
-        child for pid in launchers for child in children(pid)]
-
-
 def tasks(guard):
-    return below(guard)[1]
+    return [child for thread in os.listdir(f"/proc/{guard}/task")
+            for child in children(guard, thread)]
 
 
 def guard_of_root_keeps_only_the_capabilities_it_needs():
@@ -214,8 +204,8 @@ def guard_of_root_keeps_only_the_capabilities_it_needs():
             odd.append(f"main Bnd {main['Bnd']:x}")
         if main["Inh"] or main["Amb"] or not main["NoNewPrivs"]:
             odd.append(f"main {main}")
-        for thread in os.listdir(f"/proc/{pid}/task") + below(pid)[0]:
-            sets = rights(f"/proc/{thread}/status")
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            sets = rights(f"/proc/{pid}/task/{thread}/status")
             if sets["Eff"] & ~most or sets["Inh"] or sets["Amb"]:
                 odd.append(f"thread {thread} {sets}")
         found = tasks(pid)

@@ -49,8 +49,6 @@ struct world {
     bool lost, restored, closed, leased;
     bool goes_on; /* the loop runs on when the guard is lost */
     int64_t reply_ms;
-    unsigned launchers;
-    unsigned brief_after; /* 0: the default, or as GUARD_TEST_BRIEF says */
     const char *cgroup_root;
     /* Called with each progress line. */
     void (*on_progress)(struct world *world, uint64_t id);
@@ -278,9 +276,6 @@ static UNUSED struct world *world_new(const char *cgroup_root) {
     assert_non_null(mkdtemp(world->dir));
     world->base_fd = open(world->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world->cgroup_root = cgroup_root;
-    world->launchers = 2;
-    if (getenv("GUARD_TEST_BRIEF") != NULL)
-        world->brief_after = GUARD_BRIEF_AT_ONCE;
     uv_loop_init(&world->loop);
     uv_timer_init(&world->loop, &world->timeout);
     world->timeout.data = world;
@@ -294,9 +289,8 @@ static UNUSED void world_open(struct world *world, unsigned slots) {
                                     .life_path = "life",
                                     .cgroup_root = world->cgroup_root,
                                     .leased = world->leased,
-                                    .launchers = world->launchers,
+                                    .launchers = 2,
                                     .slots = slots,
-                                    .brief_after = world->brief_after,
                                     .reply_ms = world->reply_ms};
     struct err err = {0};
     if (!guard_open(&world->loop, &options, &events, world, &world->guard,

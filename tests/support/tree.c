@@ -1,7 +1,5 @@
 /* tree SHAPE [COUNT]: a task that starts a tree of processes. When all of them
  * exist, it writes "ready" to descriptor 4 and waits. */
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,27 +82,8 @@ static unsigned start_tree(const char *shape, unsigned count) {
     return (count / WIDTH + 1) * WIDTH;
 }
 
-/* Ends at once, and leaves a process whose parent was in that PID namespace. */
-static int leave_outside(const char *pid_namespace) {
-    int fd = open(pid_namespace, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWPID) != 0)
-        return 9;
-    pid_t pid = vfork();
-    if (pid == 0) {
-        if (fork() == 0) {
-            close_range(0, ~0U, 0);
-            for (;;)
-                pause();
-        }
-        _exit(0);
-    }
-    return pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : 9;
-}
-
 int main(int argc, char **argv) {
     char one;
-    if (argc > 2 && strcmp(argv[1], "outside") == 0)
-        return leave_outside(argv[2]);
     if (argc < 2 || pipe(ready) < 0)
         return 9;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3;
