@@ -47,14 +47,17 @@ static int child_fail(struct child *child, enum child_step step) {
     return 127;
 }
 
-/* A NUL in its first line: a program of another machine, or data. A file that
- * cannot be read is none that the shell could execute either. */
-static bool is_script(const char *file) {
+/* Not if its first line has a NUL: it is a program of another machine, or data.
+ * Nor if it names its interpreter, in a line longer than the kernel reads. A
+ * file that cannot be read is none that the shell could execute either. */
+static bool is_for_shell(const char *file) {
     char first[256];
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
     if (fd >= 0)
         close(fd);
+    if (n >= 2 && first[0] == '#' && first[1] == '!')
+        return false;
     for (ssize_t i = 0; i < n && first[i] != '\n'; i++)
         if (first[i] == '\0')
             return false;
@@ -67,7 +70,7 @@ static void exec_file(struct guard_task *task, const char *file) {
     execve(file, task->argv, task->envp);
     if (errno != ENOEXEC)
         return;
-    if (!is_script(file)) {
+    if (!is_for_shell(file)) {
         errno = ENOEXEC;
         return;
     }

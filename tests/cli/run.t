@@ -27,6 +27,11 @@ $ printf '#!/no/such/interpreter\n' >script; chmod +x script; pointsman run -- .
 = 127
 $ pointsman logs --attempts --json @last | jq -c '[.reason, .exit_code]'
 | ["perm",127]
+$ printf '#!/%0300d/sh\nexit 0\n' 0 >script; pointsman run -- ./script
+! pointsman: <id>: perm: cannot execute './script': ...
+= 126
+$ pointsman run -- sed -n 's/^SigIgn://p' /proc/self/status
+| 	0000000000000000
 $ pointsman run -- 'echo one; echo two'
 ! pointsman: <id>: perm: cannot execute 'echo one; echo two': ... sh -c 'LINE'
 = 127
