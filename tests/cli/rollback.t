@@ -198,7 +198,7 @@ $ pointsman why C7 | grep -c expected
 = 1
 # An estimate, while other sets are all that it waits for.
 $ mkfifo begun go && mkdir -p .pointsman/conf.d && printf '[target "main"]\ncheck.wait = sh -c "echo x >%s/begun; cat %s/go"\n' "$PWD" "$PWD" >.pointsman/conf.d/check.conf
-& pointsman serve until .pointsman/ctrl/sock
+& pointsman serve --listen off until .pointsman/ctrl/sock
 $ cat begun
 | x
 $ pointsman why C7
