@@ -32,32 +32,58 @@ static int compare_steps(const void *a, const void *b) {
     return order != 0 ? order : (x->of > y->of) - (x->of < y->of);
 }
 
-/* The sets of the newest group, to which others may still be added. */
-struct newest {
+/* The sets that no event has put into a group yet, in order of admission. */
+struct undivided {
     struct group_life *lives;
     size_t *sets, count;
 };
 
-/* Ends the newest group. Sets that had not been staged when it became ready
- * (`ready`: the set that did, or NULL) begin the next one. */
-static void newest_close(struct newest *newest, const struct group_life *ready,
-                         uint64_t seq) {
-    size_t kept = 0;
-    uint64_t first = 0;
+/* Where the group ends that begins with the set at `first`. */
+static size_t group_end(const struct undivided *undivided, size_t first) {
+    unsigned want = 0;
+    size_t end = first;
 
-    for (size_t i = 0; i < newest->count; i++) {
-        struct group_life *life = &newest->lives[newest->sets[i]];
+    while (end < undivided->count && (want == 0 || end - first < want)) {
+        unsigned own = undivided->lives[undivided->sets[end++]].want;
+
+        want = own > want ? own : want;
+    }
+    return end;
+}
+
+/* Takes out the group of the set at `first`. Its sets that were not staged when
+ * it became ready (`ready`: the set that did, or NULL) stay. */
+static void group_take(struct undivided *undivided, size_t first,
+                       const struct group_life *ready, uint64_t seq) {
+    size_t end = group_end(undivided, first), kept = first;
+    uint64_t num = 0;
+
+    for (size_t i = first; i < undivided->count; i++) {
+        struct group_life *life = &undivided->lives[undivided->sets[i]];
         bool late = ready != NULL && life != ready &&
                     (life->staged_seq == 0 || life->staged_seq > seq);
 
-        if (late) {
-            newest->sets[kept++] = newest->sets[i];
+        if (i >= end || late) {
+            undivided->sets[kept++] = undivided->sets[i];
             continue;
         }
-        first = first == 0 ? life->num : first;
-        life->group = first;
+        num = num == 0 ? life->num : num;
+        life->group = num;
     }
-    newest->count = kept;
+    undivided->count = kept;
+}
+
+/* The group of this set takes no others any more. */
+static void group_close(struct undivided *undivided, const struct step *step) {
+    size_t first = 0, at = 0, end;
+
+    while (undivided->sets[at] != step->of)
+        at++;
+    while ((end = group_end(undivided, first)) <= at)
+        first = end;
+    group_take(undivided, first,
+               step->kind == STEP_READY ? &undivided->lives[step->of] : NULL,
+               step->seq);
 }
 
 static void step_add(struct step *steps, size_t *count, uint64_t seq,
@@ -69,9 +95,9 @@ static void step_add(struct step *steps, size_t *count, uint64_t seq,
 void group_life_divide(struct group_life *lives, size_t count) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct step *steps = arena_alloc(&arena, (3 * count + 1) * sizeof(*steps));
-    struct newest newest = {
+    struct undivided undivided = {
         .lives = lives,
-        .sets = arena_alloc(&arena, (count + 1) * sizeof(*newest.sets))};
+        .sets = arena_alloc(&arena, (count + 1) * sizeof(*undivided.sets))};
     size_t step_count = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -88,11 +114,10 @@ void group_life_divide(struct group_life *lives, size_t count) {
         const struct step *step = &steps[i];
 
         if (step->kind == STEP_ADMITTED)
-            newest.sets[newest.count++] = step->of;
+            undivided.sets[undivided.count++] = step->of;
         else if (lives[step->of].group == 0)
-            newest_close(&newest,
-                         step->kind == STEP_READY ? &lives[step->of] : NULL,
-                         step->seq);
+            group_close(&undivided, step);
     }
-    newest_close(&newest, NULL, 0);
+    while (undivided.count > 0)
+        group_take(&undivided, 0, NULL, 0);
 }

@@ -23,7 +23,7 @@ struct group {
     const struct member *ended; /* the first that ended without landing */
 };
 
-/* A set that lives, or ended without landing. */
+/* A set that lives, or has ended while another of its group lives. */
 struct member {
     struct list in_name, in_group;
     struct group_name *name;
@@ -33,7 +33,7 @@ struct member {
     struct span id, key;
     struct span *needs, *replaces;
     size_t need_count, replace_count;
-    unsigned want, holds;
+    unsigned holds;
     uint64_t entry;
     enum job_state state;
     struct wall admitted;
@@ -150,7 +150,7 @@ static struct member *set_find(const struct group_name *name, uint64_t num) {
 }
 
 static bool has_ended(const struct member *member) {
-    return member->life.ended_seq != 0;
+    return member->life.ended_seq != 0 || member->state == STATE_DONE;
 }
 
 /* In order of admission. */
@@ -184,8 +184,9 @@ static void group_add(struct group *group, struct member *member) {
     list_remove(&member->in_group);
     if (!has_ended(member))
         list_push(&group->members, &member->in_group);
-    else if (group->ended == NULL ||
-             member->life.ended_seq < group->ended->life.ended_seq)
+    else if (member->state != STATE_DONE &&
+             (group->ended == NULL ||
+              member->life.ended_seq < group->ended->life.ended_seq))
         group->ended = member;
 }
 
@@ -261,7 +262,6 @@ static void member_add(struct groups *groups, struct group_name *name,
     member->replaces =
         spans_copy(&member->arena, entry->replaces, entry->replace_count);
     member->replace_count = entry->replace_count;
-    member->want = entry->want;
     member->holds = entry->holds;
     member->state = entry->state;
     member->admitted = entry->admitted;
@@ -307,7 +307,7 @@ static void member_leave(struct groups *groups, struct member *member,
     map_remove(&groups->members, map_num_key(&member->num));
     member->state = to;
     if (to == STATE_DONE) {
-        member_free(member);
+        list_remove(&member->in_group);
     } else {
         member->life.ended_seq = seq;
         name_divide(name);
@@ -582,8 +582,8 @@ static unsigned wanted(const struct group *group) {
     unsigned want = 0;
 
     LIST_EACH (&((struct group *)(uintptr_t)group)->members, it) {
-        if (MEMBER_OF(it)->want > want)
-            want = MEMBER_OF(it)->want;
+        if (MEMBER_OF(it)->life.want > want)
+            want = MEMBER_OF(it)->life.want;
     }
     return want;
 }
@@ -656,7 +656,7 @@ size_t groups_landing(const struct groups *groups, uint64_t num,
         const struct member *other = MEMBER_OF(it);
 
         if (other->state != STATE_PENDING || other->holds != 0 ||
-            fails_with(other) || other->want > all)
+            fails_with(other) || other->life.want > all)
             return 0;
         sets[count++] =
             (struct group_set){.num = other->num,

@@ -4,10 +4,11 @@
  *
  * A group has a name on one target, for the sets of one submitter: nobody adds
  * a set to the group of somebody else, or makes it fail with one. `##group NAME
- * COUNT` says how many sets the group has; without a count its members are the
- * sets staged when it becomes ready (members that depend on each other wait
- * for each other anyway, and may form a cycle). A set that comes later starts a
- * new group of that name, and several of them may wait at once (group_life.h).
+ * COUNT` says how many sets the group has, and one that has them takes no more;
+ * without a count its members are the sets staged when it becomes ready
+ * (members that depend on each other wait for each other anyway, and may form a
+ * cycle). A set that comes later starts a new group of that name, and several
+ * of them may wait at once (group_life.h).
  *
  *     Q S A   open: staged together when the group is complete
  *     P       ready: one landing takes them all
@@ -45,7 +46,6 @@ struct group_member {
     struct group_life life; /* ended_seq and group: 0 */
     struct span id;
     struct group_id group;
-    unsigned want; /* COUNT; 0 = not given */
     enum job_state state;
     unsigned holds;
     struct wall admitted;

@@ -22,8 +22,9 @@ bool group_life_read(struct store *store, const struct job *job,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_event *events;
     size_t count = 0;
-    *ret_life =
-        (struct group_life){.num = job->num, .admitted_seq = job->admitted_seq};
+    *ret_life = (struct group_life){.num = job->num,
+                                    .admitted_seq = job->admitted_seq,
+                                    .want = job->group_size};
     if (job->state_seq != job->admitted_seq &&
         !store_events(store, 0, job->num, 0, &arena, &events, &count, err))
         return false;

@@ -142,7 +142,6 @@ static void join(struct scheduler *scheduler, const struct job *job,
     struct group_member entry = {.life = life,
                                  .id = job->id,
                                  .group = group,
-                                 .want = full.group_size,
                                  .state = job->state,
                                  .holds = job->holds,
                                  .admitted =

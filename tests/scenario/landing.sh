@@ -720,6 +720,35 @@ two_groups_of_one_name() {
 scenario 'groups of one name that wait at once land and fail by themselves' \
     two_groups_of_one_name
 
+# The sets of both groups wait before any of them is staged, in a registry that
+# was lost meanwhile.
+the_next_group_of_one_name() {
+    make_base
+    for id in a1 a2 b1 b2; do
+        make_set $id DC $id 1 '##group' 'web 2'
+        pointsman change submit "$made"
+    done
+    rm -f base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    pointsman hold a1
+    within pointsman daemon all --until-idle
+    in_one_place a1 Q
+    in_one_place a2 Q
+    in_one_place b1 D
+    in_one_place b2 D
+    pointsman rollback --preview b1 >preview
+    says b2 preview
+    ! grep -q a2 preview || wrong 'another group is rolled back too'
+    pointsman cancel a1
+    within pointsman daemon all --until-idle
+    in_one_place a2 F
+    same reason "$(pointsman status --json a2 | jq -r .reason)" group-failed
+    in_one_place b1 D
+    ends 0 pointsman fsck
+}
+scenario 'a complete group takes no more sets, and the next ones begin another' \
+    the_next_group_of_one_name
+
 ordered_as_one() {
     make_base
     # A member of higher class does not overtake the sets that touch its files.

@@ -122,6 +122,18 @@ static bool is_closed(unsigned i) {
     return false;
 }
 
+/* It has as many members, not counting i, as the largest COUNT among them. */
+static bool is_full(unsigned of, unsigned i) {
+    unsigned count = 0, want = 0;
+
+    for (unsigned k = 0; k < row_count; k++)
+        if (k != i && same_group(of, k)) {
+            count++;
+            want = rows[k].want > want ? rows[k].want : want;
+        }
+    return want != 0 && count >= want;
+}
+
 void group_begin(unsigned i) {
     unsigned newest = 0;
     bool closed = true;
@@ -129,7 +141,7 @@ void group_begin(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (k != i && same_name(i, k) && rows[k].instance > newest) {
             newest = rows[k].instance;
-            closed = is_closed(k);
+            closed = is_closed(k) || is_full(k, i);
         }
     rows[i].instance = closed ? newest + 1 : newest;
 }
@@ -140,7 +152,7 @@ void groups_merge(void) {
     for (unsigned i = 0; i < row_count; i++)
         for (unsigned k = 0; k < row_count; k++)
             if (same_name(i, k) && rows[k].instance > rows[i].instance &&
-                !is_closed(i))
+                !is_closed(i) && !is_full(i, k))
                 rows[k].instance = rows[i].instance;
 }
 

@@ -213,7 +213,8 @@ static struct group_life life_of(unsigned i) {
     return (struct group_life){.num = i + 1,
                                .admitted_seq = row->admitted_seq,
                                .staged_seq = row->staged_seq,
-                               .ready_seq = row->ready_seq};
+                               .ready_seq = row->ready_seq,
+                               .want = row->want};
 }
 
 static void report_ended(unsigned i) {
@@ -235,7 +236,6 @@ static void join(unsigned i) {
     struct group_member member = {.life = life_of(i),
                                   .id = span_of(row->id),
                                   .group = group_of(i),
-                                  .want = row->want,
                                   .state = row->state,
                                   .holds = row->holds,
                                   .admitted = row->admitted,

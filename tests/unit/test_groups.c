@@ -27,7 +27,7 @@ static struct group_id on_main(const char *name, const char *by) {
 static void join(uint64_t num, const char *id, const char *group, unsigned want,
                  enum job_state state, const char *needs) {
     struct span need = span_of(needs);
-    struct group_life life = {.num = num, .admitted_seq = num};
+    struct group_life life = {.num = num, .admitted_seq = num, .want = want};
     if (state != STATE_QUEUED)
         life.staged_seq = 300;
     if (state == STATE_PENDING || state == STATE_EXECUTING)
@@ -35,7 +35,6 @@ static void join(uint64_t num, const char *id, const char *group, unsigned want,
     struct group_member member = {.life = life,
                                   .id = span_of(id),
                                   .group = on_main(group, submitter),
-                                  .want = want,
                                   .state = state,
                                   .admitted = {(int64_t)num * NS_PER_S},
                                   .key = span_of(id),
@@ -260,6 +259,71 @@ static void a_name_is_divided_into_groups_by_what_happened(void **state) {
                         "1 2 2");
 }
 
+static void a_group_takes_as_many_sets_as_it_counts(void **state) {
+    (void)state;
+    assert_string_equal(DIVIDED({1, .admitted_seq = 1, .want = 2},
+                                {2, .admitted_seq = 2, .want = 2},
+                                {3, .admitted_seq = 3, .want = 2},
+                                {4, .admitted_seq = 4, .want = 2}),
+                        "1 1 3 3");
+    /* The largest number given counts, and one that comes to a complete group
+     * does not make it larger, whatever it states. */
+    assert_string_equal(
+        DIVIDED({1, .admitted_seq = 1}, {2, .admitted_seq = 2, .want = 2},
+                {3, .admitted_seq = 3, .want = 3}, {4, .admitted_seq = 4},
+                {5, .admitted_seq = 5, .want = 2}, {6, .admitted_seq = 6}),
+        "1 1 3 3 3 6");
+    assert_string_equal(DIVIDED({1, .admitted_seq = 1}, {2, .admitted_seq = 2},
+                                {3, .admitted_seq = 3, .want = 2},
+                                {4, .admitted_seq = 4}),
+                        "1 1 1 4");
+    /* Who ended counts as a member, and ends its own group only. */
+    assert_string_equal(
+        DIVIDED({1, .admitted_seq = 1, .want = 2, .ended_seq = 5},
+                {2, .admitted_seq = 2, .want = 2},
+                {3, .admitted_seq = 3, .want = 2},
+                {4, .admitted_seq = 6, .want = 2}),
+        "1 1 3 3");
+    /* 1 became ready before 2 was known. */
+    assert_string_equal(
+        DIVIDED({1, .admitted_seq = 1, .staged_seq = 2, .ready_seq = 5},
+                {2, .admitted_seq = 3, .want = 2},
+                {3, .admitted_seq = 4, .want = 2},
+                {4, .admitted_seq = 6, .want = 2}),
+        "1 2 2 4");
+}
+
+static void the_end_of_a_set_does_not_concern_the_next_group(void **state) {
+    (void)state;
+    struct group_fail *list;
+    for (uint64_t num = 1; num <= 4; num++) {
+        char id[] = {(char)('a' + num - 1), '\0'};
+        join(num, id, "g", 2, STATE_QUEUED, "");
+    }
+    groups_hold(groups, 1, HOLD_OPERATOR);
+    assert_false(groups_may_stage(groups, 2));
+    assert_true(groups_may_stage(groups, 3) && groups_may_stage(groups, 4));
+    move(1, STATE_TERMINATED);
+    assert_int_equal(fails(&list, 1), 1);
+    assert_int_equal(list[0].num, 2);
+}
+
+/* The sets of a landing are reported one by one. */
+static void a_set_that_landed_still_counts_in_its_group(void **state) {
+    (void)state;
+    struct group_fail *list;
+    for (uint64_t num = 1; num <= 4; num++) {
+        char id[] = {(char)('a' + num - 1), '\0'};
+        join(num, id, "g", 2, num <= 2 ? STATE_EXECUTING : STATE_PENDING, "");
+    }
+    move(1, STATE_DONE);
+    move(4, STATE_TERMINATED);
+    assert_int_equal(fails(&list, 1), 1);
+    assert_int_equal(list[0].num, 3);
+    move(2, STATE_PENDING);
+    assert_int_equal(fails(&list, 1), 1);
+}
+
 static void two_groups_of_one_name_wait_at_once(void **state) {
     (void)state;
     struct group_fail *list;
@@ -367,10 +431,10 @@ static void a_set_that_replaces_a_dependency_lands_first(void **state) {
     groups_join(groups, &(struct group_member){.life = {.num = 2,
                                                         .admitted_seq = 2,
                                                         .staged_seq = 300,
-                                                        .ready_seq = 400},
+                                                        .ready_seq = 400,
+                                                        .want = 2},
                                                .id = SPAN("b"),
                                                .group = on_main("g", submitter),
-                                               .want = 2,
                                                .state = STATE_PENDING,
                                                .key = SPAN("b"),
                                                .replaces = replaced,
@@ -401,6 +465,9 @@ int main(void) {
         T(no_group_lands_while_a_member_is_held_landing_or_undecided),
         T(when_a_member_fails_only_its_own_group_fails),
         T(a_name_is_divided_into_groups_by_what_happened),
+        T(a_group_takes_as_many_sets_as_it_counts),
+        T(the_end_of_a_set_does_not_concern_the_next_group),
+        T(a_set_that_landed_still_counts_in_its_group),
         T(two_groups_of_one_name_wait_at_once),
         T(who_comes_while_a_group_becomes_ready_begins_another),
         T(a_member_that_is_done_does_not_affect_the_others),
