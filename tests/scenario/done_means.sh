@@ -174,8 +174,7 @@ scenario 'why shows all six reasons, through a server' why_with_a_server
 
 why_without_one() {
     crowd
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit_crowd
     six_reasons lane 'lane of target main, behind runner'
     release_crowd

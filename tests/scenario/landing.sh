@@ -546,8 +546,7 @@ rollback_waits() {
     pointsman why "$rb" >why.said
     says 'target main is unavailable' why.said
     mv away.git project.git
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     ends 0 within pointsman wait "$rb"
     kill "$daemon"
     expect_exit "$daemon" 0
@@ -858,8 +857,7 @@ submitted_while_away() {
     within pointsman daemon all --until-idle
     in_one_place T P
     mv project.git/refs/heads/other project.git/refs/heads/main
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     ends 0 within pointsman wait T
     kill "$daemon"
     expect_exit "$daemon" 0

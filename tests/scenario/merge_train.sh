@@ -45,8 +45,7 @@ slow_head() {
     make_train 4
     git -C project.git config core.logAllRefUpdates always
     gate a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     for id in a b c d; do
         submit $id DC $id
     done
@@ -87,8 +86,7 @@ scenario 'a third set waits for one of two lanes, and why shows it' \
 one_fails() {
     make_train 4
     gate a b c d
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC bad
     submit c DC c
@@ -197,8 +195,7 @@ scenario 'the same without checks, where more could land in one move' \
 hold_in_the_middle() {
     make_train 4
     gate a b c
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     for id in a b c; do
         submit $id DC $id
     done
@@ -222,8 +219,7 @@ scenario 'a set that is held leaves the train and joins it again when released' 
 cancel_the_head() {
     make_train 4
     gate a b
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC b
     running a b
@@ -243,8 +239,7 @@ scenario 'a cancelled head of the train does not land, and the others do' \
 emergency() {
     make_train 2
     gate a b
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC b
     running a b
@@ -297,8 +292,7 @@ rollback_while_running() {
     submit a DC a
     within pointsman daemon all --until-idle
     gate b c d e
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     for id in b c d e; do
         submit $id DC $id
     done
@@ -320,8 +314,7 @@ scenario 'a landed set is rolled back while others are checked' \
 push_by_others() {
     make_train 2
     gate a b
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC b
     running a b
@@ -342,8 +335,7 @@ scenario 'sets are checked on what others pushed meanwhile' push_by_others
 killed() {
     make_train 2
     gate a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC b
     await '"id":"b".*"reason":"passed"'
@@ -544,8 +536,7 @@ scenario 'a set leaves with the set that it follows, and joins again with it' \
 emergency_follows() {
     make_train 2
     gate x a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit x DC x
     submit a DC a
     running x a
@@ -566,8 +557,7 @@ scenario 'an emergency takes what it follows to the front of the train' \
 killed_with_followers() {
     make_train 2
     gate a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b DC b '##dependencies' a
     submit c DC c '##dependencies' b
@@ -586,8 +576,7 @@ scenario 'after kill -9 sets still follow each other' killed_with_followers
 one_lane_again() {
     make_train 2
     gate a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b EM b '##dependencies' a
     await '"id":"b".*"reason":"joined"'
@@ -606,8 +595,7 @@ scenario 'followers wait for each other if the target has one lane again' \
 two_daemons() {
     make_train 2
     gate a
-    begin pointsman daemon all
-    daemon=$begun
+    daemon_begin
     submit a DC a
     submit b EM b '##dependencies' a
     await '"id":"b".*"reason":"joined"'

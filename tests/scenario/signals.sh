@@ -88,7 +88,7 @@ scenario 'a second TERM requeues running jobs; the next server runs them' \
 
 drain_ends() {
     make_base 'drain = 0'
-    begin pointsman daemon all
+    daemon_begin
     gated long
     begun long
     kill -TERM "$begun"

@@ -284,6 +284,17 @@ serve_end() {
     expect_exit "$server" 0
 }
 
+# daemon_begin: starts all roles and waits until they take work; $daemon is their
+# pid. A command that submits takes the role prequeue itself for a moment if
+# nobody has it, and the daemon would not start then.
+daemon_begin() {
+    begin pointsman daemon all
+    daemon=$begun
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    within sh -c 'until [ "$(cat "$1/base/ctrl/prequeue.pid" 2>&1)" = "$2" ]
+        do kill -0 "$2" || exit 1; done' sh "$here" "$daemon"
+}
+
 # ---- the state of a base -----------------------------------------------------
 
 # in_one_place ID LETTER: the set is in this state in the registry, and its job
