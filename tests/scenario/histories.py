@@ -34,6 +34,7 @@ import traceback
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from history_judge import (LEFT, POISON, RIGHT, Broken, BranchJudge,
                            Repository, verdict, waits_rightly)
+from processes import processes_below
 
 PROGRAM, FAULTY = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
 SETS = 15
@@ -228,28 +229,13 @@ exit $v
     def processes():
         """All processes below this one: {pid: (parent, command line)}.
         Orphans come to this process."""
-        parents = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                text = pathlib.Path(f"/proc/{name}/stat").read_text()
-            except OSError:
-                continue
-            state, parent = text.rpartition(")")[2].split()[:2]
-            if state not in "ZX":
-                parents[int(name)] = int(parent)
-        ours = {os.getpid()}
-        while True:
-            more = {pid for pid, parent in parents.items()
-                    if parent in ours} - ours
-            if not more:
-                break
-            ours |= more
         found = {}
-        for pid in ours - {os.getpid()}:
+        for pid, (_, state, parent, _) in processes_below().items():
+            if state in "ZX":
+                continue
             try:
                 words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                found[pid] = (parents[pid],
-                              words.replace(b"\0", b" ").decode())
+                found[pid] = (parent, words.replace(b"\0", b" ").decode())
             except OSError:
                 pass
         return found

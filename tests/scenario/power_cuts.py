@@ -33,6 +33,7 @@ import urllib.parse
 from collections import Counter
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from processes import processes_below
 from storm_judge import Job, Judge, stream_query
 from unix_http import Connection
 
@@ -198,23 +199,9 @@ class Installation:
     @staticmethod
     def children():
         """All processes below this one that are not zombies: {pid: state}."""
-        parents = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                text = pathlib.Path(f"/proc/{name}/stat").read_text()
-            except OSError:
-                continue
-            state, parent = text.rpartition(")")[2].split()[:2]
-            parents[int(name)] = (int(parent), state)
-        ours = {os.getpid()}
-        while True:
-            more = {pid for pid, (parent, _) in parents.items()
-                    if parent in ours} - ours
-            if not more:
-                break
-            ours |= more
-        return {pid: parents[pid][1] for pid in ours - {os.getpid()}
-                if parents[pid][1] not in "ZX"}
+        return {pid: state
+                for pid, (_, state, _, _) in processes_below().items()
+                if state not in "ZX"}
 
     @staticmethod
     def send(pid, number):

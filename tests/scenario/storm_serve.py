@@ -27,6 +27,7 @@ import urllib.parse
 from collections import Counter
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from processes import process_stat, processes_below
 from storm_judge import Job, Judge, stream_query
 from unix_http import Connection
 
@@ -50,17 +51,6 @@ class Broken(Exception):
 def ticks_now():
     """The clock that /proc/PID/stat uses."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
-
-
-def process_stat(pid):
-    """(name, state, parent, start in clock ticks), or None."""
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    head, _, tail = text.rpartition(")")
-    words = tail.split()
-    return head.partition("(")[2], words[0], int(words[1]), int(words[19])
 
 
 def send(pid, number):
@@ -185,20 +175,8 @@ class Storm:
     def processes(self):
         """{pid: (kind, start)} of all processes of the installation. Orphans
         come to this process, which reaps them."""
-        stats = {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            stat = process_stat(name)
-            if stat:
-                stats[int(name)] = stat
-        ours, found = {os.getpid()}, {}
-        while True:
-            more = {pid for pid, stat in stats.items() if stat[2] in ours} \
-                - ours
-            if not more:
-                break
-            ours |= more
-        for pid in ours - {os.getpid()}:
-            name, state, parent, start = stats[pid]
+        found = {}
+        for pid, (name, state, parent, start) in processes_below().items():
             if state in "ZX":
                 if parent == os.getpid() and name != "pointsman":
                     self.reap(pid)
