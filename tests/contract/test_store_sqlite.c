@@ -223,15 +223,21 @@ static void a_file_that_is_not_a_registry_is_rejected(void **state) {
         assert_refused(path, &options[i], ERR_DATA, "not a registry");
 }
 
-static void a_truncated_file_is_refused(void **state) {
-    (void)state;
-    CLEANUP(text_free_string) char *path = rig_new_path();
+/* The path of a registry of which the second half is gone. */
+static char *halved_registry(void) {
+    char *path = rig_new_path();
     struct store *store = rig_open(path, false);
     admit_into(store, "a");
     store_close(store);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size / 2), 0);
+    return path;
+}
+
+static void a_truncated_file_is_refused(void **state) {
+    (void)state;
+    CLEANUP(text_free_string) char *path = halved_registry();
     assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
     assert_int_equal(truncate(path, 50), 0);
     assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
@@ -250,13 +256,7 @@ static void fail_a_read(void) {
 
 static void a_read_that_failed_earlier_does_not_explain_damage(void **state) {
     (void)state;
-    CLEANUP(text_free_string) char *path = rig_new_path();
-    struct store *store = rig_open(path, false);
-    admit_into(store, "a");
-    store_close(store);
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(truncate(path, st.st_size / 2), 0);
+    CLEANUP(text_free_string) char *path = halved_registry();
     fail_a_read();
     assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
 }

@@ -392,9 +392,9 @@ static void task_ends(struct store_batch *batch, const char *node,
                        wall_add_ms(asking.now, wait_s * 1000));
 }
 
-static void why_of_an_array_says_that_all_its_tasks_back_off(void **state) {
-    static const struct span nodes[] = {SPAN("red"), SPAN("blue"),
-                                        SPAN("green")};
+/* A batch that admits array a1, job 1. */
+static struct store_batch *array_batch(const struct span *nodes, size_t count) {
+    struct store_batch *batch = store_batch_new(asking.store);
     struct job job = {.id = SPAN("a1"),
                       .kind = JOB_COMMAND,
                       .job_class = CLASS_DC,
@@ -403,11 +403,17 @@ static void why_of_an_array_says_that_all_its_tasks_back_off(void **state) {
                       .spec = SPAN("{\"command\":[\"x\"]}"),
                       .flags = JOB_ARRAY,
                       .state = STATE_PENDING};
+    store_batch_actor(batch, asking.now, SPAN("uid:1"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, count);
+    return batch;
+}
+
+static void why_of_an_array_says_that_all_its_tasks_back_off(void **state) {
+    static const struct span nodes[] = {SPAN("red"), SPAN("blue"),
+                                        SPAN("green")};
     char expected[120], at[WALL_TEXT_BYTES];
     (void)state;
-    struct store_batch *batch = store_batch_new(asking.store);
-    store_batch_actor(batch, asking.now, SPAN("uid:1"));
-    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, COUNT(nodes));
+    struct store_batch *batch = array_batch(nodes, COUNT(nodes));
     store_move(batch, &(struct store_move){.num = 1,
                                            .from = STATE_PENDING,
                                            .to = STATE_EXECUTING,
@@ -439,22 +445,12 @@ static void all_attempts_of_a_large_array_are_listed(void **state) {
     enum { TASKS = 50 };
     char names[TASKS][8], line[40];
     struct span nodes[TASKS];
-    struct job job = {.id = SPAN("a1"),
-                      .kind = JOB_COMMAND,
-                      .job_class = CLASS_DC,
-                      .key = SPAN("k"),
-                      .rank = SPAN("k"),
-                      .spec = SPAN("{\"command\":[\"x\"]}"),
-                      .flags = JOB_ARRAY,
-                      .state = STATE_PENDING};
     (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         snprintf(names[i], sizeof(names[i]), "n%zu", i);
         nodes[i] = span_of(names[i]);
     }
-    struct store_batch *batch = store_batch_new(asking.store);
-    store_batch_actor(batch, asking.now, SPAN("uid:1"));
-    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, TASKS);
+    struct store_batch *batch = array_batch(nodes, TASKS);
     for (size_t i = 0; i < TASKS; i++)
         task_ends(batch, names[i], "ok", TASK_DONE, 0);
     assert_true(store_write(batch, NULL));
