@@ -160,6 +160,9 @@ why_with_a_server() {
     crowd
     serve_begin
     submit_crowd
+    # Until its tree is merged, it waits for that instead.
+    within sh -c 'until pointsman why neighbour | grep -qF "no lane:"
+        do :; done'
     six_reasons train 'no lane: main uses 1 of 1 (runner)'
     release_crowd
     for id in runner busy needer neighbour held crowded later; do
