@@ -124,11 +124,6 @@ static bool past_add(struct api_call *call, const struct job *job,
                                    past_add_attempts(call, job, arena, err));
 }
 
-static void past_key(struct json *json, const char *key, int64_t value) {
-    json_key(json, key);
-    json_i64(json, value);
-}
-
 static void past_end_line(const char *kind, const struct past_end *end,
                           struct text *out) {
     char at[WALL_TEXT_BYTES];
@@ -141,7 +136,7 @@ static void past_end_line(const char *kind, const struct past_end *end,
     json_string(&json, wall_format(end->at, at));
     json_key(&json, "id");
     json_span(&json, end->id);
-    past_key(&json, "attempts", end->attempts);
+    json_put_i64(&json, "attempts", end->attempts);
     json_key(&json, "reason");
     json_span(&json, end->reason);
     json_key(&json, "detail");
@@ -161,12 +156,12 @@ static void past_print(struct api_call *call) {
     json_object(&json);
     json_key(&json, "kind");
     json_string(&json, "day");
-    past_key(&json, "landed", (int64_t)past->landed);
-    past_key(&json, "failed", (int64_t)past->failed);
-    past_key(&json, "runs", (int64_t)past->runs);
-    past_key(&json, "reused", (int64_t)past->reused);
-    past_key(&json, "flaky", (int64_t)past->flaky);
-    past_key(&json, "stopped_ms", past->stopped_ms);
+    json_put_i64(&json, "landed", (int64_t)past->landed);
+    json_put_i64(&json, "failed", (int64_t)past->failed);
+    json_put_i64(&json, "runs", (int64_t)past->runs);
+    json_put_i64(&json, "reused", (int64_t)past->reused);
+    json_put_i64(&json, "flaky", (int64_t)past->flaky);
+    json_put_i64(&json, "stopped_ms", past->stopped_ms);
     json_end(&json);
     text_addc(&call->out, '\n');
 }

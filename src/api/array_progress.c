@@ -101,26 +101,19 @@ void array_progress_json(struct json *json,
                          const struct array_progress *progress) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
 
-    json_key(json, "tasks");
-    json_i64(json, (int64_t)progress->tasks);
-    json_key(json, "done");
-    json_i64(json, (int64_t)progress->done);
-    json_key(json, "failed");
-    json_i64(json, (int64_t)progress->failed);
-    json_key(json, "running");
-    json_i64(json, (int64_t)progress->running);
-    json_key(json, "percent");
-    json_i64(json, (int64_t)percent(progress));
-    json_key(json, "per_hour");
-    json_i64(json, (int64_t)(progress->per_s * 3600 + 0.5));
+    json_put_i64(json, "tasks", (int64_t)progress->tasks);
+    json_put_i64(json, "done", (int64_t)progress->done);
+    json_put_i64(json, "failed", (int64_t)progress->failed);
+    json_put_i64(json, "running", (int64_t)progress->running);
+    json_put_i64(json, "percent", (int64_t)percent(progress));
+    json_put_i64(json, "per_hour", (int64_t)(progress->per_s * 3600 + 0.5));
     json_key(json, "left_s");
     if (progress->left_s >= 0)
         json_i64(json, progress->left_s);
     else
         json_null(json);
     line_format(progress, &line);
-    json_key(json, "line");
-    json_span(json, text_span(&line));
+    json_put_span(json, "line", text_span(&line));
 }
 
 /* An empty object for a job that is no array, or that does not execute. */

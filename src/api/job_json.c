@@ -7,11 +7,6 @@
 #include "wire/set_spec.h"
 #include "wire/words.h"
 
-static void key_span(struct json *json, const char *key, struct span value) {
-    json_key(json, key);
-    json_span(json, value);
-}
-
 void job_json_time(struct json *json, const char *key, struct wall wall) {
     char text[WALL_TEXT_BYTES];
 
@@ -20,11 +15,6 @@ void job_json_time(struct json *json, const char *key, struct wall wall) {
         json_null(json);
     else
         json_string(json, wall_format(wall, text));
-}
-
-static void key_i64(struct json *json, const char *key, int64_t value) {
-    json_key(json, key);
-    json_i64(json, value);
 }
 
 static void key_state(struct json *json, const char *key,
@@ -111,7 +101,7 @@ struct span job_what(const struct job *job, struct arena *arena) {
 
 void job_json_members(struct json *json, const struct job *job,
                       struct arena *arena) {
-    key_span(json, "id", job->id);
+    json_put_span(json, "id", job->id);
     json_key(json, "kind");
     json_string(json, job_kind_word(job->kind));
     json_key(json, "class");
@@ -123,13 +113,13 @@ void job_json_members(struct json *json, const struct job *job,
         json_span(json, job->target);
     else
         json_null(json);
-    key_span(json, "reason", job->reason);
-    key_i64(json, "attempt", job->attempt);
-    key_span(json, "detail", job->detail);
-    key_span(json, "what", job_what(job, arena));
+    json_put_span(json, "reason", job->reason);
+    json_put_i64(json, "attempt", job->attempt);
+    json_put_span(json, "detail", job->detail);
+    json_put_span(json, "what", job_what(job, arena));
     key_holds(json, job->holds);
-    key_i64(json, "tasks", job->tasks);
-    key_i64(json, "tasks_done", job->tasks_done);
+    json_put_i64(json, "tasks", job->tasks);
+    json_put_i64(json, "tasks_done", job->tasks_done);
     json_key(json, "max_running");
     if (job->max_running > 0)
         json_i64(json, job->max_running);
@@ -137,7 +127,7 @@ void job_json_members(struct json *json, const struct job *job,
         json_null(json);
     job_json_time(json, "admitted", job->admitted);
     job_json_time(json, "not_before", job->not_before);
-    key_span(json, "actor", job->actor);
+    json_put_span(json, "actor", job->actor);
     json_key(json, "group");
     json_string(json, job_state_group(job->state));
     json_key(json, "rolled_back_by");
@@ -235,19 +225,16 @@ static void attempt_events(struct json *json,
             attempt_event(json, "reaped", event_time(attempt, trace.gone_ms));
     }
     json_end(json);
-    json_key(json, "leftovers");
-    json_bool(json, trace.leftovers);
-    json_key(json, "survivors");
-    json_bool(json, trace.survivors);
-    key_i64(json, "read_bytes", trace.read_bytes);
-    key_i64(json, "written_bytes", trace.written_bytes);
-    key_i64(json, "procs_peak", trace.procs);
+    json_put_bool(json, "leftovers", trace.leftovers);
+    json_put_bool(json, "survivors", trace.survivors);
+    json_put_i64(json, "read_bytes", trace.read_bytes);
+    json_put_i64(json, "written_bytes", trace.written_bytes);
+    json_put_i64(json, "procs_peak", trace.procs);
 }
 
 void job_loss_json(struct json *json, const struct output_loss *loss) {
-    key_i64(json, "lost_bytes", (int64_t)loss->bytes);
-    json_key(json, "lost_origins");
-    json_bool(json, loss->origins);
+    json_put_i64(json, "lost_bytes", (int64_t)loss->bytes);
+    json_put_bool(json, "lost_origins", loss->origins);
     json_key(json, "lost_reason");
     if (loss->any)
         json_string(json, loss->why);
@@ -259,13 +246,13 @@ void job_attempt_json(struct json *json, const struct job *job,
                       const struct store_attempt *attempt,
                       const struct output_loss *loss) {
     json_object(json);
-    key_span(json, "job", job->id);
+    json_put_span(json, "job", job->id);
     json_key(json, "node");
     if (attempt->node.len > 0)
         json_span(json, attempt->node);
     else
         json_null(json);
-    key_i64(json, "attempt", attempt->attempt);
+    json_put_i64(json, "attempt", attempt->attempt);
     json_key(json, "status");
     json_string(json, job_task_status_word(attempt->status));
     job_json_time(json, "assigned", attempt->assigned);
@@ -281,13 +268,13 @@ void job_attempt_json(struct json *json, const struct job *job,
         json_i64(json, attempt->signal);
     else
         json_null(json);
-    key_span(json, "reason", attempt->reason);
-    key_span(json, "detail", attempt->detail);
-    key_span(json, "worker", attempt->worker);
-    key_i64(json, "output_bytes", (int64_t)attempt->output_bytes);
+    json_put_span(json, "reason", attempt->reason);
+    json_put_span(json, "detail", attempt->detail);
+    json_put_span(json, "worker", attempt->worker);
+    json_put_i64(json, "output_bytes", (int64_t)attempt->output_bytes);
     job_loss_json(json, loss);
-    key_i64(json, "cpu_us", (int64_t)attempt->cpu_us);
-    key_i64(json, "peak_kib", (int64_t)attempt->peak_kib);
+    json_put_i64(json, "cpu_us", (int64_t)attempt->cpu_us);
+    json_put_i64(json, "peak_kib", (int64_t)attempt->peak_kib);
     attempt_events(json, attempt);
     json_end(json);
 }
@@ -299,13 +286,13 @@ void job_event_json(struct json *json, const struct store_event *event) {
     job_json_time(json, "at", event->at);
     json_key(json, "kind");
     json_string(json, job_event_kind_word(event->kind));
-    key_span(json, "id", event->id);
+    json_put_span(json, "id", event->id);
     key_state(json, "from", event->from);
     key_state(json, "to", event->to);
-    key_i64(json, "attempt", event->attempt);
-    key_span(json, "actor", event->actor);
-    key_span(json, "reason", event->reason);
-    key_span(json, "detail", event->detail);
+    json_put_i64(json, "attempt", event->attempt);
+    json_put_span(json, "actor", event->actor);
+    json_put_span(json, "reason", event->reason);
+    json_put_span(json, "detail", event->detail);
     if (event->facts.len > 0) {
         json_key(json, "facts");
         json_raw(json, event->facts);

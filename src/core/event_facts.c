@@ -3,35 +3,13 @@
 #include "core/job.h"
 #include "lib/json.h"
 
-static void put_text(struct json *json, const char *key, struct span text) {
-    if (text.len == 0)
-        return;
-    json_key(json, key);
-    json_span(json, text);
-}
-
-static void put_time(struct json *json, const char *key, struct wall time) {
-    char text[WALL_TEXT_BYTES];
-    if (time.ns == 0)
-        return;
-    json_key(json, key);
-    json_string(json, wall_format(time, text));
-}
-
-static void put_flag(struct json *json, const char *key, bool flag) {
-    if (!flag)
-        return;
-    json_key(json, key);
-    json_bool(json, true);
-}
-
 static void put_holds(struct json *json, unsigned holds) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
     for (unsigned bit = 1; (bit & HOLDS_ALL) != 0; bit <<= 1)
         if (holds & bit)
             text_addf(&words, "%s%s", words.len > 0 ? " " : "",
                       job_hold_word((enum job_hold)bit));
-    put_text(json, "holds", text_span(&words));
+    json_put_text(json, "holds", text_span(&words));
 }
 
 struct span event_facts_format(const struct event_facts *facts,
@@ -41,9 +19,9 @@ struct span event_facts_format(const struct event_facts *facts,
     json_open(&json, &text);
     json_object(&json);
     put_holds(&json, facts->holds);
-#define PUT_TEXT put_text
-#define PUT_TIME put_time
-#define PUT_FLAG put_flag
+#define PUT_TEXT json_put_text
+#define PUT_TIME json_put_time
+#define PUT_FLAG json_put_flag
 #define EVENT_FACT(type, name) PUT_##type(&json, #name, facts->name);
 #include "core/event_facts.def"
     json_end(&json);

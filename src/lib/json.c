@@ -134,3 +134,37 @@ void json_raw(struct json *json, struct span valid_json) {
     separate(json);
     text_addspan(json->out, valid_json);
 }
+
+void json_put_span(struct json *json, const char *key, struct span value) {
+    json_key(json, key);
+    json_span(json, value);
+}
+
+void json_put_i64(struct json *json, const char *key, int64_t value) {
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+void json_put_bool(struct json *json, const char *key, bool value) {
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+void json_put_text(struct json *json, const char *key, struct span value) {
+    if (value.len > 0)
+        json_put_span(json, key, value);
+}
+
+void json_put_time(struct json *json, const char *key, struct wall value) {
+    char text[WALL_TEXT_BYTES];
+
+    if (value.ns == 0)
+        return;
+    json_key(json, key);
+    json_string(json, wall_format(value, text));
+}
+
+void json_put_flag(struct json *json, const char *key, bool value) {
+    if (value)
+        json_put_bool(json, key, true);
+}

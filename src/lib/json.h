@@ -18,6 +18,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/text.h"
+#include "lib/time.h"
 
 enum { JSON_DEPTH = 64 };
 
@@ -45,6 +46,15 @@ void json_u64_string(struct json *json, uint64_t value); /* "123" */
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 void json_raw(struct json *json, struct span valid_json);
+/* Each writes a key and its value. */
+void json_put_span(struct json *json, const char *key, struct span value);
+void json_put_i64(struct json *json, const char *key, int64_t value);
+void json_put_bool(struct json *json, const char *key, bool value);
+/* The same, but nothing if the value is empty, or 0, or false. Times are
+ * written as wall_format writes them. */
+void json_put_text(struct json *json, const char *key, struct span value);
+void json_put_time(struct json *json, const char *key, struct wall value);
+void json_put_flag(struct json *json, const char *key, bool value);
 
 enum json_type {
     JSON_NULL,

@@ -4,26 +4,6 @@
 #include "nodes/node_refresh.h"
 #include "nodes/node_row.h"
 
-static void key_text(struct json *json, const char *key, struct span value) {
-    json_key(json, key);
-    json_span(json, value);
-}
-
-static void key_number(struct json *json, const char *key, uint64_t value) {
-    json_key(json, key);
-    json_i64(json, (int64_t)value);
-}
-
-/* Left out if it is 0. */
-static void key_time(struct json *json, const char *key, struct wall at) {
-    char text[WALL_TEXT_BYTES];
-
-    if (at.ns == 0)
-        return;
-    json_key(json, key);
-    json_string(json, wall_format(at, text));
-}
-
 /* ---- the nodes ----------------------------------------------------------- */
 
 struct listing {
@@ -46,18 +26,16 @@ static void row_json(struct api_call *call, const struct node_row *row) {
 
     json_open(&json, &call->out);
     json_object(&json);
-    key_text(&json, "name", row->name);
-    key_text(&json, "level", row->level);
-    if (row->parent.len > 0)
-        key_text(&json, "parent", row->parent);
-    json_key(&json, "enabled");
-    json_bool(&json, row->enabled);
+    json_put_span(&json, "name", row->name);
+    json_put_span(&json, "level", row->level);
+    json_put_text(&json, "parent", row->parent);
+    json_put_bool(&json, "enabled", row->enabled);
     json_key(&json, "tags");
     json_array(&json);
     while (rest.len > 0 && span_cut(&rest, ' ', &tag))
         json_span(&json, tag);
     json_end(&json);
-    key_text(&json, "source", row->source);
+    json_put_span(&json, "source", row->source);
     json_end(&json);
     text_addc(&call->out, '\n');
 }
@@ -119,12 +97,11 @@ void node_request_sources(struct api_call *call) {
         struct json json;
         json_open(&json, &call->out);
         json_object(&json);
-        key_text(&json, "name", rows[i].name);
-        key_number(&json, "nodes", rows[i].nodes);
-        key_time(&json, "refreshed", rows[i].refreshed);
-        key_time(&json, "failed", rows[i].failed);
-        if (rows[i].error.len > 0)
-            key_text(&json, "error", rows[i].error);
+        json_put_span(&json, "name", rows[i].name);
+        json_put_i64(&json, "nodes", rows[i].nodes);
+        json_put_time(&json, "refreshed", rows[i].refreshed);
+        json_put_time(&json, "failed", rows[i].failed);
+        json_put_text(&json, "error", rows[i].error);
         json_end(&json);
         text_addc(&call->out, '\n');
     }
@@ -143,13 +120,12 @@ static void result_json(struct api_call *call,
 
     json_open(&json, &call->out);
     json_object(&json);
-    key_text(&json, "name", source->name);
-    key_number(&json, "nodes", source->nodes);
-    key_number(&json, "added", source->added);
-    key_number(&json, "changed", source->changed);
-    key_number(&json, "removed", source->removed);
-    if (source->err.text[0] != '\0')
-        key_text(&json, "error", span_of(source->err.text));
+    json_put_span(&json, "name", source->name);
+    json_put_i64(&json, "nodes", source->nodes);
+    json_put_i64(&json, "added", source->added);
+    json_put_i64(&json, "changed", source->changed);
+    json_put_i64(&json, "removed", source->removed);
+    json_put_text(&json, "error", span_of(source->err.text));
     json_end(&json);
     text_addc(&call->out, '\n');
 }

@@ -17,11 +17,6 @@ struct making {
     bool enabled;
 };
 
-/* no|yes|off|on|false|true */
-static bool is_yes(int64_t choice) {
-    return choice % 2 == 1;
-}
-
 static bool add(const struct making *making, struct span name,
                 struct span parent, struct span tags, bool disabled,
                 struct err *err) {
@@ -141,8 +136,9 @@ static bool add_range(const struct making *making, struct err *err) {
 bool node_source_make(const struct base *base,
                       const struct config_node_source *source,
                       struct node_list *list, struct err *err) {
-    struct making making = {
-        .source = source, .list = list, .enabled = is_yes(source->enabled)};
+    struct making making = {.source = source,
+                            .list = list,
+                            .enabled = config_is_yes(source->enabled)};
 
     if (!node_config_level(&base->config, source->level, &making.level))
         return err_set(err, ERR_DATA, "there is no level '%.*s'",

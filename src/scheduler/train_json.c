@@ -14,26 +14,6 @@ static const char *proof_word(enum train_proof proof) {
     return words[proof];
 }
 
-static void add_text(struct json *json, const char *key, struct span value) {
-    if (value.len == 0)
-        return;
-    json_key(json, key);
-    json_span(json, value);
-}
-
-static void add_number(struct json *json, const char *key, int64_t value) {
-    json_key(json, key);
-    json_i64(json, value);
-}
-
-static void add_time(struct json *json, const char *key, struct wall at) {
-    char text[WALL_TEXT_BYTES];
-    if (at.ns == 0)
-        return;
-    json_key(json, key);
-    json_string(json, wall_format(at, text));
-}
-
 static void add_environment(const struct target_train *target,
                             struct json *json) {
     static const char *const words[] = {[ENVIRONMENT_AWAITED] = "awaited",
@@ -44,7 +24,7 @@ static void add_environment(const struct target_train *target,
         return;
     json_key(json, "environment");
     json_string(json, words[environment->state]);
-    add_text(json, "environment_detail", text_span(&environment->fault));
+    json_put_text(json, "environment_detail", text_span(&environment->fault));
 }
 
 static void train_line(struct scheduler *scheduler,
@@ -58,19 +38,19 @@ static void train_line(struct scheduler *scheduler,
     json_string(&json, "train");
     json_key(&json, "target");
     json_span(&json, target->name);
-    add_text(&json, "tip", overview.commit);
-    add_text(&json, "tree", overview.tree);
+    json_put_text(&json, "tip", overview.commit);
+    json_put_text(&json, "tree", overview.tree);
     json_key(&json, "proof");
     json_string(&json, proof_word(overview.proof));
-    add_text(&json, "reason", overview.reason);
-    add_text(&json, "detail", overview.detail);
-    add_time(&json, "again", overview.again);
-    add_number(&json, "units", (int64_t)overview.units);
-    add_number(&json, "lanes", overview.lanes);
-    add_number(&json, "busy", overview.busy);
-    add_number(&json, "slots", scheduler->options.slots);
-    add_number(&json, "running", (int64_t)scheduler->running);
-    add_number(&json, "pass_ppm", overview.q_ppm);
+    json_put_text(&json, "reason", overview.reason);
+    json_put_text(&json, "detail", overview.detail);
+    json_put_time(&json, "again", overview.again);
+    json_put_i64(&json, "units", (int64_t)overview.units);
+    json_put_i64(&json, "lanes", overview.lanes);
+    json_put_i64(&json, "busy", overview.busy);
+    json_put_i64(&json, "slots", scheduler->options.slots);
+    json_put_i64(&json, "running", (int64_t)scheduler->running);
+    json_put_i64(&json, "pass_ppm", overview.q_ppm);
     json_key(&json, "landing");
     json_bool(&json, overview.landing);
     add_environment(target, &json);
@@ -106,11 +86,11 @@ static void add_attempts(struct scheduler *scheduler,
     for (size_t i = count > ATTEMPTS_MAX ? count - ATTEMPTS_MAX : 0; i < count;
          i++) {
         json_object(json);
-        add_number(json, "attempt", rows[i].attempt);
-        add_text(json, "reason", rows[i].reason);
+        json_put_i64(json, "attempt", rows[i].attempt);
+        json_put_text(json, "reason", rows[i].reason);
         if (rows[i].ended.ns != 0 && rows[i].started.ns != 0)
-            add_number(json, "ms",
-                       wall_ms_since(rows[i].ended, rows[i].started));
+            json_put_i64(json, "ms",
+                         wall_ms_since(rows[i].ended, rows[i].started));
         json_end(json);
     }
     json_end(json);
@@ -125,7 +105,7 @@ static void unit_line(struct scheduler *scheduler,
     json_object(&json);
     json_key(&json, "kind");
     json_string(&json, "unit");
-    add_number(&json, "position", (int64_t)place->position);
+    json_put_i64(&json, "position", (int64_t)place->position);
     json_key(&json, "id");
     json_span(&json, place->id);
     json_key(&json, "class");
@@ -133,21 +113,21 @@ static void unit_line(struct scheduler *scheduler,
     json_key(&json, "state");
     json_string(&json, train_state_word(place->state));
     add_names(target, place, arena, &json);
-    add_text(&json, "tree", place->tree);
-    add_number(&json, "runs", place->runs);
+    json_put_text(&json, "tree", place->tree);
+    json_put_i64(&json, "runs", place->runs);
     add_attempts(scheduler, place, arena, &json);
     json_key(&json, "reused");
     json_bool(&json, place->reused);
     json_key(&json, "stale");
     json_bool(&json, place->stale);
-    add_time(&json, "begun", place->begun);
+    json_put_time(&json, "begun", place->begun);
     if (place->begun.ns != 0)
-        add_number(&json, "elapsed_ms",
-                   wall_ms_since(scheduler->now, place->begun));
+        json_put_i64(&json, "elapsed_ms",
+                     wall_ms_since(scheduler->now, place->begun));
     if (place->expected_ms > 0)
-        add_number(&json, "expected_ms", place->expected_ms);
-    add_text(&json, "reason", place->reason);
-    add_text(&json, "detail", place->detail);
+        json_put_i64(&json, "expected_ms", place->expected_ms);
+    json_put_text(&json, "reason", place->reason);
+    json_put_text(&json, "detail", place->detail);
     json_end(&json);
     text_addc(out, '\n');
 }

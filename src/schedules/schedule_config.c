@@ -73,23 +73,11 @@ bool schedule_config_refuse(const struct base *base, struct span name,
 
 /* ---- one schedule -------------------------------------------------------- */
 
-static void key_text(struct json *json, const char *key, struct span value) {
-    if (value.len == 0)
-        return;
-    json_key(json, key);
-    json_span(json, value);
-}
-
 static void key_number(struct json *json, const char *key, int64_t value) {
     if (value <= 0)
         return;
     json_key(json, key);
     json_i64(json, value);
-}
-
-/* no|yes|off|on|false|true */
-static bool is_yes(int64_t choice) {
-    return choice % 2 == 1;
 }
 
 static bool is_absolute(struct span dir) {
@@ -106,12 +94,12 @@ static void job_json(struct json *json,
         json_string(json, schedule->run.words[i]);
     json_end(json);
     if (is_absolute(schedule->dir))
-        key_text(json, "dir", schedule->dir);
-    key_text(json, "class", schedule->class);
+        json_put_text(json, "dir", schedule->dir);
+    json_put_text(json, "class", schedule->class);
     key_number(json, "retries", schedule->retries);
     key_number(json, "timeout", schedule->timeout_s);
-    key_text(json, "user", schedule->user);
-    if (is_yes(schedule->at_most_once)) {
+    json_put_text(json, "user", schedule->user);
+    if (config_is_yes(schedule->at_most_once)) {
         json_key(json, "at_most_once");
         json_bool(json, true);
     }
@@ -124,23 +112,23 @@ static void schedule_json(const struct config_schedule *schedule,
     struct json json;
     json_open(&json, out);
     json_object(&json);
-    key_text(&json, "item", schedule->item);
-    key_text(&json, "zone", schedule->zone);
+    json_put_text(&json, "item", schedule->item);
+    json_put_text(&json, "zone", schedule->zone);
     json_key(&json, "overlap");
     json_string(
         &json, schedule_overlap_word((enum schedule_overlap)schedule->overlap));
     json_key(&json, "missed");
     json_string(&json,
                 schedule_missed_word((enum schedule_missed)schedule->missed));
-    key_text(&json, "max_shift", schedule->max_shift);
-    key_text(&json, "offset", schedule->offset);
+    json_put_text(&json, "max_shift", schedule->max_shift);
+    json_put_text(&json, "offset", schedule->offset);
     key_number(&json, "jitter", schedule->jitter_s);
     key_number(&json, "deadline", schedule->deadline_s);
     json_key(&json, "paused");
-    json_bool(&json, is_yes(schedule->paused));
+    json_bool(&json, config_is_yes(schedule->paused));
     if (!is_absolute(schedule->dir))
-        key_text(&json, "dir",
-                 schedule->dir.len > 0 ? schedule->dir : SPAN("."));
+        json_put_text(&json, "dir",
+                      schedule->dir.len > 0 ? schedule->dir : SPAN("."));
     job_json(&json, schedule);
     json_end(&json);
 }

@@ -19,25 +19,15 @@ static void put_i64(struct json *json, const char *key, int64_t value) {
     json_i64(json, value);
 }
 
-static void put_span(struct json *json, const char *key, struct span value) {
-    json_key(json, key);
-    json_span(json, value);
-}
-
-static void put_bool(struct json *json, const char *key, bool value) {
-    json_key(json, key);
-    json_bool(json, value);
-}
-
 static void put_guard(struct json *json, const struct guard_handover *guard) {
     json_key(json, "guard");
     json_object(json);
     put_i64(json, "fd", guard->fd);
     put_i64(json, "pid", guard->pid);
-    put_bool(json, "has_cgroup", guard->has_cgroup);
-    put_span(json, "mode", guard->mode);
-    put_span(json, "tree", guard->tree);
-    put_span(json, "controllers", guard->controllers);
+    json_put_bool(json, "has_cgroup", guard->has_cgroup);
+    json_put_span(json, "mode", guard->mode);
+    json_put_span(json, "tree", guard->tree);
+    json_put_span(json, "controllers", guard->controllers);
     put_i64(json, "slots_most", guard->slots_most);
     json_end(json);
 }
@@ -53,7 +43,7 @@ static void put_attempts(struct json *json, const struct roles_handover *from) {
         put_i64(json, "task", (int64_t)it->task);
         put_i64(json, "attempt", it->attempt);
         put_i64(json, "assigned", it->assigned.ns);
-        put_bool(json, "lasting", it->is_lasting);
+        json_put_bool(json, "lasting", it->is_lasting);
         json_end(json);
     }
     json_end(json);
@@ -66,10 +56,10 @@ static void put_attempts(struct json *json, const struct roles_handover *from) {
         put_i64(json, "num", (int64_t)it->num);
         put_i64(json, "pid", it->pid);
         put_i64(json, "grace_ms", it->grace_ms);
-        put_span(json, "node", it->node);
-        put_span(json, "place", it->place);
-        put_bool(json, "locked", it->is_locked);
-        put_bool(json, "in_our_group", it->in_our_group);
+        json_put_span(json, "node", it->node);
+        json_put_span(json, "place", it->place);
+        json_put_bool(json, "locked", it->is_locked);
+        json_put_bool(json, "in_our_group", it->in_our_group);
         put_i64(json, "started", it->started.ns);
         json_end(json);
     }
@@ -89,7 +79,7 @@ static void put_state(struct json *json, const struct upgrade_state *state) {
     json_array(json);
     for (size_t i = 0; i < state->roles.role_count; i++) {
         json_object(json);
-        put_span(json, "name", state->roles.roles[i].name);
+        json_put_span(json, "name", state->roles.roles[i].name);
         put_i64(json, "lock_fd", state->roles.roles[i].lock_fd);
         json_end(json);
     }

@@ -20,6 +20,11 @@
 #include "lib/text.h"
 #include "wire/set_tar.h"
 
+/* The number of a choice of no|yes|off|on|false|true. */
+static inline bool config_is_yes(int64_t choice) {
+    return choice % 2 == 1;
+}
+
 /* Numbers of the choices, in the order of the keys' rows. */
 enum config_closure { CLOSURE_DEPS, CLOSURE_DEPS_FILES };
 enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };

@@ -465,20 +465,6 @@ static void put_list(struct json *json, const char *key,
     json_end(json);
 }
 
-static void put_text(struct json *json, const char *key, struct span value) {
-    if (!value.len)
-        return;
-    json_key(json, key);
-    json_span(json, value);
-}
-
-static void put_flag(struct json *json, const char *key, bool value) {
-    if (!value)
-        return;
-    json_key(json, key);
-    json_bool(json, true);
-}
-
 static void put_class(struct json *json, const struct submission *s) {
     char text[16];
     if (s->class == SET_DC && s->sub_priority == SET_SUB_PRIORITY)
@@ -516,24 +502,24 @@ void submission_format(const struct submission *submission, struct text *out) {
     struct json json;
     json_open(&json, out);
     json_object(&json);
-    put_text(&json, "id", submission->id);
+    json_put_text(&json, "id", submission->id);
     put_list(&json, "command", &submission->command);
     put_class(&json, submission);
     put_list(&json, "after", &submission->after);
     put_list(&json, "after_any", &submission->after_any);
     put_list(&json, "after_failed", &submission->after_failed);
-    put_text(&json, "singleton", submission->singleton);
+    json_put_text(&json, "singleton", submission->singleton);
     put_list(&json, "touches", &submission->touches);
     if (submission->retries) {
         json_key(&json, "retries");
         json_i64(&json, submission->retries);
     }
     put_timeout(&json, submission->timeout_ms);
-    put_text(&json, "node", submission->node);
+    json_put_text(&json, "node", submission->node);
     put_env(&json, submission);
-    put_text(&json, "dir", submission->dir);
-    put_flag(&json, "clean", submission->clean);
-    put_flag(&json, "at_most_once", submission->at_most_once);
+    json_put_text(&json, "dir", submission->dir);
+    json_put_flag(&json, "clean", submission->clean);
+    json_put_flag(&json, "at_most_once", submission->at_most_once);
     if (submission->umask >= 0) {
         char text[16];
         snprintf(text, sizeof text, "%03o", (unsigned)submission->umask);
@@ -545,7 +531,7 @@ void submission_format(const struct submission *submission, struct text *out) {
         json_key(&json, "max_running");
         json_i64(&json, submission->max_running);
     }
-    put_flag(&json, "hold", submission->hold);
+    json_put_flag(&json, "hold", submission->hold);
     task_options_format(&submission->task, &json);
     json_end(&json);
 }
