@@ -248,22 +248,6 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
-/* Returns what its change sets have found, or NULL. */
-static const char *outage_fault(struct call *call, const struct base *base,
-                                const struct config_target *target) {
-    struct err err = {0};
-    struct target_outage *outages;
-    size_t count;
-    if (!target_outages_read(base->store, &call->arena, &outages, &count, &err))
-        return arena_printf(&call->arena, "%s", err.text);
-    for (size_t i = 0; i < count; i++)
-        if (span_equal(outages[i].target, target->name))
-            return arena_printf(&call->arena,
-                                "unavailable, its change sets wait: %.*s",
-                                (int)outages[i].why.len, outages[i].why.p);
-    return NULL;
-}
-
 struct faults {
     bool as_json, well;
 };
@@ -367,30 +351,65 @@ static const char *branch_fault(struct call *call, struct base *base,
                                           found.fault, found.more);
 }
 
-/* Returns what is wrong with the target, or NULL. */
+static const char no_repository[] =
+    "no git repository: its change sets wait for one";
+
+/* Returns what is wrong with the branch now, or NULL. */
 static const char *target_fault(struct call *call, struct base *base,
                                 const struct config_target *target,
                                 const char *path) {
-    bool is_branch = target->git.len > 0;
-    if (is_branch && !git_is_repository(path))
-        return "no git repository: its change sets wait for one";
-    const char *fault = outage_fault(call, base, target);
-    if (fault == NULL && is_branch)
-        fault = target_config_obstacle(path, target->branch, &call->arena);
-    if (fault == NULL && is_branch)
-        fault = branch_fault(call, base, target);
-    return fault;
+    if (target->git.len == 0)
+        return NULL;
+    if (!git_is_repository(path))
+        return no_repository;
+    const char *fault =
+        target_config_obstacle(path, target->branch, &call->arena);
+    return fault != NULL ? fault : branch_fault(call, base, target);
 }
 
+/* What the change sets of a target found when they tried last is a fault only
+ * if it can still be seen. */
+static const char *outage_fault(struct call *call,
+                                const struct config_target *target,
+                                const char *path, const char *fault) {
+    if (fault == NULL)
+        fault = target_config_fault(target, path, &call->arena);
+    return fault == NULL || fault == no_repository
+               ? fault
+               : arena_printf(&call->arena,
+                              "unavailable, its change sets wait: %s", fault);
+}
+
+static const struct target_outage *
+outage_of(const struct target_outage *outages, size_t count,
+          const struct config_target *target) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(outages[i].target, target->name))
+            return &outages[i];
+    return NULL;
+}
+
+/* `outage` NULL: none is on record. */
 static bool find_target(struct call *call, struct base *base,
-                        const struct config_target *target, bool as_json) {
+                        const struct config_target *target,
+                        const struct target_outage *outage, bool as_json) {
     bool is_branch = target->git.len > 0;
+    char at[WALL_TEXT_BYTES];
     const char *path =
         is_branch ? base_resolve(base->path, target->git, &call->arena) : "";
     const char *fault = target_fault(call, base, target, path);
     const char *well = is_branch
                            ? "its newest commit is there with all its files"
                            : "no change set waits for its command";
+    if (outage != NULL) {
+        fault = outage_fault(call, target, path, fault);
+        well = arena_printf(
+            &call->arena,
+            "nothing is in the way now; its change sets, which try again by "
+            "themselves, found it unavailable at %s: %.*s",
+            wall_format(outage->since, at), (int)outage->why.len,
+            outage->why.p);
+    }
     finding(as_json, "target", fault == NULL,
             arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
                          target->name.p, is_branch ? path : "a command"),
@@ -400,11 +419,21 @@ static bool find_target(struct call *call, struct base *base,
 
 static bool find_targets(struct call *call, struct base *base, bool as_json) {
     const struct config *config = &base->config;
+    struct target_outage *outages;
+    size_t count;
+    struct err err = {0};
     bool well = true;
 
-    for (size_t i = 0; i < config->target_count; i++)
-        well &= find_target(call, base, &config->targets[i], as_json);
-    struct err err = {0};
+    if (!target_outages_read(base->store, &call->arena, &outages, &count,
+                             &err)) {
+        finding(as_json, "targets", false, "", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < config->target_count; i++) {
+        const struct config_target *target = &config->targets[i];
+        well &= find_target(call, base, target,
+                            outage_of(outages, count, target), as_json);
+    }
     if (!target_config_is_apart(config, base->path, &err) ||
         !target_config_has_users(config, &err)) {
         finding(as_json, "targets", false, "", err.text);

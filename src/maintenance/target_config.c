@@ -1,6 +1,12 @@
 #include "maintenance/target_config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "os/account.h"
 #include "landing/branch_tip.h"
@@ -126,4 +132,91 @@ const char *target_config_branches(const char *path, struct span branch,
     if (count > BRANCHES_NAMED)
         text_addf(&names, " and %zu more", count - BRANCHES_NAMED);
     return count > 0 ? arena_string(arena, text_span(&names)) : NULL;
+}
+
+/* ---- why it is unavailable ----------------------------------------------- */
+
+enum { BYTES_NEEDED = 64 << 10, INODES_NEEDED = 16 }; /* to write objects */
+
+static bool may(const char *path, int how) {
+    return faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0;
+}
+
+static const char *directory_fault(const char *dir, const char *name,
+                                   struct arena *arena) {
+    struct statvfs space;
+    const char *path = arena_printf(arena, "%s/%s", dir, name);
+    if (!may(path, W_OK | X_OK))
+        return arena_printf(arena, "cannot write into '%s': %s", path,
+                            strerror(errno));
+    /* Some file systems do not count inodes. */
+    if (statvfs(path, &space) == 0 &&
+        ((uint64_t)space.f_bavail * space.f_frsize < BYTES_NEEDED ||
+         (space.f_files > 0 && space.f_favail < INODES_NEEDED)))
+        return arena_printf(arena, "the file system of '%s' is full", path);
+    return NULL;
+}
+
+static const char *lock_fault(const char *dir, const char *name,
+                              struct arena *arena) {
+    const char *path = arena_printf(arena, "%s/%s.lock", dir, name);
+    return access(path, F_OK) != 0
+               ? NULL
+               : arena_printf(arena, "somebody has locked it: '%s' is there",
+                              path);
+}
+
+static const char *repository_fault(const char *path, struct span branch,
+                                    struct arena *arena) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT, ref = TEXT_INIT;
+    const char *fault = NULL;
+    if (!branch_tip_directory(path, &dir) ||
+        !branch_tip_ref(path, branch, &ref))
+        return arena_printf(arena, "'%s' has no such branch", path);
+    const char *at = text_string(&dir);
+    static const char *const written[] = {"objects", "refs"};
+    for (size_t i = 0; fault == NULL && i < COUNT(written); i++)
+        fault = directory_fault(at, written[i], arena);
+    const char *const locked[] = {text_string(&ref), "HEAD"};
+    for (size_t i = 0; fault == NULL && i < COUNT(locked); i++)
+        fault = lock_fault(at, locked[i], arena);
+    return fault;
+}
+
+static bool is_in_path(const char *program, struct arena *arena) {
+    const char *path = getenv("PATH");
+    struct span rest = span_of(path != NULL ? path : "/usr/bin:/bin"), dir;
+    while (span_cut(&rest, ':', &dir))
+        if (may(arena_printf(arena, "%.*s/%s", (int)dir.len, dir.p, program),
+                X_OK))
+            return true;
+    return false;
+}
+
+/* A program with a relative path is one of the files of the set. */
+static const char *program_fault(const struct config_command *command,
+                                 struct arena *arena) {
+    if (command->count == 0)
+        return NULL;
+    const char *program = command->words[0];
+    if (strchr(program, '/') == NULL)
+        return is_in_path(program, arena)
+                   ? NULL
+                   : arena_printf(arena, "no program '%s' in PATH", program);
+    if (program[0] != '/' || may(program, X_OK))
+        return NULL;
+    return arena_printf(arena, "cannot start '%s': %s", program,
+                        strerror(errno));
+}
+
+const char *target_config_fault(const struct config_target *target,
+                                const char *path, struct arena *arena) {
+    const char *fault = program_fault(&target->command, arena);
+    if (fault == NULL)
+        fault = program_fault(&target->revert, arena);
+    for (size_t i = 0; fault == NULL && i < target->check_count; i++)
+        fault = program_fault(&target->checks[i].command, arena);
+    if (fault == NULL && target->git.len > 0)
+        fault = repository_fault(path, target->branch, arena);
+    return fault;
 }

@@ -15,13 +15,24 @@ $ pointsman status | grep unavailable
 | unavailable main: no git repository '...'
 $ pointsman status --json | grep -c '"unavailable":.{"target":"main","reason":"no git repository '
 | 1
-# Nobody has seen it back yet.
-$ pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
-| warn target ... unavailable, its change sets wait: no git repository...
+# No set has seen it back yet, but doctor looks for itself.
+$ pointsman -q doctor | grep '^[a-z]* *target'
+| ok ... nothing is in the way now; its change sets, which try again by themselves, found it unavailable at ...: no git repository...
+# What is still in the way is a fault.
+$ >project.git/refs/heads/main.lock && pointsman -q doctor | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: somebody has locked it: '...project.git/refs/heads/main.lock' is there
+$ rm project.git/refs/heads/main.lock && mv project.git/refs away && pointsman -q doctor | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: ...
+$ mv away project.git/refs && mkdir .pointsman/conf.d && printf '[target "main"]\ncheck.a = /nowhere/a\n' >.pointsman/conf.d/a.conf && pointsman -q doctor | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: cannot start '/nowhere/a': No such file or directory
+$ printf '[target "main"]\ncheck.a = nowhere-a\n' >.pointsman/conf.d/a.conf && pointsman -q doctor | grep '^[a-z]* *target'
+| warn target ... unavailable, its change sets wait: no program 'nowhere-a' in PATH
+$ rm .pointsman/conf.d/a.conf && pointsman -q doctor | grep -c '^ok *target'
+| 1
 # Sets that are held, and those that land with one, do not look.
 $ pointsman hold G2 && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
 | ok ... its newest commit is there with all its files
 $ pointsman release G2 && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
-| warn target ... unavailable, its change sets wait: ...
+| ok ... found it unavailable at ...
 $ pointsman hold G1 && mv project.git away && pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
 | warn target ... no git repository: its change sets wait for one

@@ -21,8 +21,8 @@ $ pointsman why C1 | grep -o 'branch .main. is checked out'
 # The same for a rollback.
 $ git -C work switch -q --detach && pointsman config check >listed
 ! configuration OK
-$ pointsman doctor 2>/dev/null | grep '^[a-z]* *target'
-| warn target ... unavailable, its change sets wait: ...
+$ pointsman -q doctor | grep '^[a-z]* *target'
+| ok   target ... found it unavailable at ...: branch 'main' is checked out in ...
 $ pointsman -q hold C1 && pointsman -q release C1 && until pointsman daemon all --until-idle && pointsman status C1 | grep -q done; do :; done
 $ git -C work log --format=%s main
 | C1
