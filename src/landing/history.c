@@ -111,38 +111,84 @@ bool history_trailer(struct span *rest, const char *name,
     return false;
 }
 
+/* The value of the next line, if that is `NAME-Sum: SUM`; else empty. */
+static struct span sum_next(struct span *rest, const char *name) {
+    char key[32];
+    struct span below = *rest, line, sum;
+    snprintf(key, sizeof key, "%s-Sum", name);
+    if (!span_cut(&below, '\n', &line) || !history_trailer(&line, key, &sum))
+        return SPAN("");
+    *rest = below;
+    return sum;
+}
+
+static void name_add(struct text *out, const char *name, struct span id,
+                     struct span path, struct span sum) {
+    text_addf(out, "%s: %.*s%s%.*s\n", name, (int)id.len, id.p,
+              path.len > 0 ? " " : "", (int)path.len, path.p);
+    if (sum.len > 0)
+        text_addf(out, "%s-Sum: %.*s\n", name, (int)sum.len, sum.p);
+}
+
+static bool names(struct span id, struct span sum, struct span set_id,
+                  struct span set_sum) {
+    return span_equal(id, set_id) && (sum.len == 0 || span_equal(sum, set_sum));
+}
+
 bool history_effect_next(struct span *rest, struct history_effect *ret_effect) {
     struct span line;
     *ret_effect = (struct history_effect){0};
     while (span_cut(rest, '\n', &line)) {
-        struct span text = line, below = *rest;
+        struct span text = line;
         ret_effect->in = history_trailer(&text, "Restores-CS", &ret_effect->id);
         text = line;
         if (!ret_effect->in &&
             !history_trailer(&text, "Reverts-CS", &ret_effect->id))
             continue;
-        if (span_cut(&below, '\n', &line) &&
-            history_trailer(
-                &line, ret_effect->in ? "Restores-CS-Sum" : "Reverts-CS-Sum",
-                &ret_effect->sum))
-            *rest = below;
+        ret_effect->sum =
+            sum_next(rest, ret_effect->in ? "Restores-CS" : "Reverts-CS");
         return true;
     }
     return false;
 }
 
 void history_effect_add(const struct history_effect *effect, struct text *out) {
-    const char *does = effect->in ? "Restores" : "Reverts";
-    text_addf(out, "%s-CS: %.*s\n", does, (int)effect->id.len, effect->id.p);
-    if (effect->sum.len > 0)
-        text_addf(out, "%s-CS-Sum: %.*s\n", does, (int)effect->sum.len,
-                  effect->sum.p);
+    name_add(out, effect->in ? "Restores-CS" : "Reverts-CS", effect->id,
+             SPAN(""), effect->sum);
 }
 
 bool history_effect_is_on(const struct history_effect *effect, struct span id,
                           struct span sum) {
-    return span_equal(effect->id, id) &&
-           (effect->sum.len == 0 || span_equal(effect->sum, sum));
+    return names(effect->id, effect->sum, id, sum);
+}
+
+bool history_shared_next(struct span *rest, struct history_shared *ret_shared) {
+    struct span line;
+    while (span_cut(rest, '\n', &line)) {
+        struct span text = line, path;
+        *ret_shared = (struct history_shared){0};
+        if (history_trailer(&text, "CS-Contains", &path) &&
+            span_cut(&path, ' ', &ret_shared->id)) {
+            ret_shared->path = path;
+            ret_shared->sum = sum_next(rest, "CS-Contains");
+            return true;
+        }
+        if (history_trailer(&line, "CS-Overlaps", &ret_shared->id)) {
+            ret_shared->sum = sum_next(rest, "CS-Overlaps");
+            return true;
+        }
+    }
+    return false;
+}
+
+void history_shared_add(const struct history_shared *shared, struct text *out) {
+    name_add(out, shared->path.len > 0 ? "CS-Contains" : "CS-Overlaps",
+             shared->id, shared->path, shared->sum);
+}
+
+bool history_shared_is_with(const struct history_shared *shared, struct span id,
+                            struct span sum) {
+    return names(shared->id, shared->sum, id, sum);
 }
 
 static bool walk(struct git *git, const char *const *args, history_visit *visit,

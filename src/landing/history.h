@@ -52,6 +52,24 @@ void history_effect_add(const struct history_effect *effect, struct text *out);
 bool history_effect_is_on(const struct history_effect *effect, struct span id,
                           struct span sum);
 
+/* The set of a commit has done what another set did (landing/merge_shared.h).
+ */
+struct history_shared {
+    struct span path; /* all that the other did to it; empty: some of what it
+                         did, nobody knows where */
+    struct span id;
+    struct span sum; /* empty in commits of earlier versions: any set of this
+                        id */
+};
+
+/* The next one in the trailers; *rest starts as these. */
+bool history_shared_next(struct span *rest, struct history_shared *ret_shared);
+/* Appends its lines. */
+void history_shared_add(const struct history_shared *shared, struct text *out);
+/* True if it names this set. */
+bool history_shared_is_with(const struct history_shared *shared, struct span id,
+                            struct span sum);
+
 /* Calls `visit` for the commits of `tip`, newest first, until it returns false.
  */
 typedef bool history_visit(void *ctx, const struct history_commit *commit);

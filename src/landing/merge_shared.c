@@ -54,16 +54,19 @@ bool merge_shared_note(struct merge_shared *shared, struct path_merge *merge,
 
 struct finding {
     struct merge_shared *shared;
-    struct map sets;     /* commit -> id of the set that made it */
-    struct map overlaps; /* ids */
+    struct map sets;     /* commit -> struct history_shared with the set that
+                            made it */
+    struct map overlaps; /* of these, by "ID SUM" */
     struct text lines;   /* CS-Contains */
     size_t line_count;
     size_t stack_met; /* sets of the stack whose commits were met */
 };
 
-static bool is_below(const struct merge_shared *shared, struct span id) {
+static bool is_below(const struct merge_shared *shared, struct span id,
+                     struct span sum) {
     for (size_t i = 0; i < shared->stack_count; i++)
-        if (span_is(id, shared->stack[i].id))
+        if (span_is(id, shared->stack[i].id) &&
+            span_is(sum, shared->stack[i].sum))
             return true;
     return false;
 }
@@ -75,38 +78,47 @@ static bool commit_note(void *ctx, const struct history_commit *commit) {
     const struct merge_shared *shared = finding->shared;
     if (strcmp(commit->oid, shared->base) == 0)
         return false;
-    if (is_below(shared, commit->csid))
+    if (is_below(shared, commit->csid, commit->sum))
         return ++finding->stack_met < shared->stack_count ||
                shared->base[0] != '\0';
-    if (commit->csid.len > 0 && !history_trailer(&rest, "RB-Id", &by))
-        map_put(&finding->sets, arena_span(arena, span_of(commit->oid)),
-                arena_string(arena, commit->csid));
+    if (commit->csid.len == 0 || commit->sum.len == 0 ||
+        history_trailer(&rest, "RB-Id", &by))
+        return true;
+    struct history_shared *set = arena_alloc(arena, sizeof *set);
+    *set = (struct history_shared){.id = arena_span(arena, commit->csid),
+                                   .sum = arena_span(arena, commit->sum)};
+    map_put(&finding->sets, arena_span(arena, span_of(commit->oid)), set);
     return true;
 }
 
 static bool change_note(void *ctx, const struct branch_change *change) {
     struct finding *finding = ctx;
-    const char *id = map_get(&finding->sets, change->commit);
+    struct history_shared *set = map_get(&finding->sets, change->commit);
     const char *how = map_get(&finding->shared->paths, change->path);
-    if (id == NULL || how == NULL)
+    if (set == NULL || how == NULL)
         return true;
     /* A trailer does not keep blanks at its end. */
     bool fits = span_trim(change->path).len == change->path.len;
-    if (how == &all_of && fits && finding->line_count++ < LINES_MOST)
-        text_addf(&finding->lines, "CS-Contains: %s %.*s\n", id,
-                  (int)change->path.len, change->path.p);
-    else
-        map_put(&finding->overlaps, span_of(id), finding);
+    if (how == &all_of && fits && finding->line_count++ < LINES_MOST) {
+        struct history_shared contains = *set;
+        contains.path = change->path;
+        history_shared_add(&contains, &finding->lines);
+        return true;
+    }
+    struct arena *arena = &finding->shared->arena;
+    const char *key = arena_printf(arena, "%.*s %.*s", (int)set->id.len,
+                                   set->id.p, (int)set->sum.len, set->sum.p);
+    map_put(&finding->overlaps, span_of(key), set);
     return true;
 }
 
 static void trailers_make(struct finding *finding) {
     struct text *out = &finding->shared->trailers;
-    struct span id;
     size_t cursor = 0;
+    void *set;
     text_addspan(out, text_span(&finding->lines));
-    while (map_next(&finding->overlaps, &cursor, &id, NULL))
-        text_addf(out, "CS-Overlaps: %.*s\n", (int)id.len, id.p);
+    while (map_next(&finding->overlaps, &cursor, NULL, &set))
+        history_shared_add(set, out);
 }
 
 bool merge_shared_find(struct merge_shared *shared, struct git *git,

@@ -5,7 +5,9 @@
  * trailers:
  *
  *     CS-Contains: C1 src/a.c     all that C1 did to this path
+ *     CS-Contains-Sum: SUM        which of the sets with this id
  *     CS-Overlaps: C1             some of what C1 did, or too much to list
+ *     CS-Overlaps-Sum: SUM
  *
  * Read by revert_replay.c (doc/design/rollback.md, R12). */
 #ifndef POINTSMAN_LANDING_MERGE_SHARED_H

@@ -28,7 +28,7 @@ struct replay_change {
 /* A commit's set has done the same as another one (landing/merge_shared.h). */
 struct shared {
     const struct landed *by;
-    struct span with, path; /* path empty: nobody knows where */
+    struct history_shared with;
 };
 
 struct replaying {
@@ -69,7 +69,7 @@ static struct landed *landed_add(struct replaying *replaying,
 }
 
 static void shared_add(struct replaying *replaying, const struct landed *by,
-                       struct span with, struct span path) {
+                       const struct history_shared *with) {
     struct arena *arena = &replaying->replay->arena;
     if (replaying->shared_count == replaying->shared_cap) {
         replaying->shared_cap =
@@ -78,19 +78,19 @@ static void shared_add(struct replaying *replaying, const struct landed *by,
                                      sizeof *replaying->shared);
     }
     replaying->shared[replaying->shared_count++] =
-        (struct shared){by, arena_span(arena, with), arena_span(arena, path)};
+        (struct shared){by,
+                        {.path = arena_span(arena, with->path),
+                         .id = arena_span(arena, with->id),
+                         .sum = arena_span(arena, with->sum)}};
 }
 
 static void note_shared(struct replaying *replaying,
                         const struct history_commit *commit,
                         const struct landed *by) {
-    struct span rest = commit->trailers, path, with;
-    while (history_trailer(&rest, "CS-Contains", &path))
-        if (span_cut(&path, ' ', &with))
-            shared_add(replaying, by, with, path);
-    rest = commit->trailers;
-    while (history_trailer(&rest, "CS-Overlaps", &with))
-        shared_add(replaying, by, with, SPAN(""));
+    struct span rest = commit->trailers;
+    struct history_shared with;
+    while (history_shared_next(&rest, &with))
+        shared_add(replaying, by, &with);
 }
 
 static bool visit(void *ctx, const struct history_commit *commit) {
@@ -173,11 +173,14 @@ static bool is_turned(const struct landed *landed) {
 /* The commit of a set that landed since the replay begins; NULL: it landed
  * before, and nothing has put it out of effect since. */
 static const struct landed *landed_of(const struct replaying *replaying,
-                                      struct span id) {
-    for (size_t i = 0; i < replaying->count; i++)
-        if (!replaying->landed[i]->by_rollback &&
-            span_equal(replaying->landed[i]->commit.csid, id))
-            return replaying->landed[i];
+                                      const struct history_shared *with) {
+    for (size_t i = 0; i < replaying->count; i++) {
+        const struct landed *landed = replaying->landed[i];
+        if (!landed->by_rollback &&
+            history_shared_is_with(with, landed->commit.csid,
+                                   landed->commit.sum))
+            return landed;
+    }
     return NULL;
 }
 
@@ -188,8 +191,10 @@ static bool is_kept(const struct replaying *replaying, const struct landed *by,
     bool kept = false;
     for (size_t i = 0; i < replaying->shared_count; i++) {
         const struct shared *shared = &replaying->shared[i];
-        if (shared->by->is_out || !span_equal(shared->with, by->commit.csid) ||
-            !span_equal(shared->path, path->path))
+        if (shared->by->is_out ||
+            !history_shared_is_with(&shared->with, by->commit.csid,
+                                    by->commit.sum) ||
+            !span_equal(shared->with.path, path->path))
             continue;
         kept = true;
         if (is_turned(by) && path->keeper_count < REPLAY_KEEPERS)
@@ -204,17 +209,17 @@ static bool overlaps_refuse(struct replaying *replaying) {
     for (size_t i = 0; i < replaying->shared_count; i++) {
         CLEANUP(text_clear) struct text why = TEXT_INIT;
         const struct shared *shared = &replaying->shared[i];
-        const struct landed *with = landed_of(replaying, shared->with);
+        const struct landed *with = landed_of(replaying, &shared->with);
         struct span id = shared->by->commit.csid;
-        if (shared->path.len > 0 || shared->by->is_out || with == NULL ||
+        if (shared->with.path.len > 0 || shared->by->is_out || with == NULL ||
             !with->is_out || !(is_turned(shared->by) || is_turned(with)))
             continue;
         text_addf(&why,
                   "%.*s and %.*s made a part of their changes both, so only "
                   "both can be rolled back or restored; add %.*s to the "
                   "rollback or revert by hand",
-                  (int)shared->with.len, shared->with.p, (int)id.len, id.p,
-                  (int)id.len, id.p);
+                  (int)shared->with.id.len, shared->with.id.p, (int)id.len,
+                  id.p, (int)id.len, id.p);
         return revert_finish(replaying->reverting, LAND_FAILED, "rb-conflict",
                              text_span(&why));
     }
@@ -267,9 +272,9 @@ static bool path_collect(void *ctx, const struct branch_change *change) {
 static void shared_collect(struct replaying *replaying) {
     for (size_t i = 0; i < replaying->shared_count; i++) {
         const struct shared *shared = &replaying->shared[i];
-        if (shared->path.len > 0 && is_turned(shared->by) &&
-            landed_of(replaying, shared->with) != NULL)
-            path_add(replaying->replay, shared->path);
+        if (shared->with.path.len > 0 && is_turned(shared->by) &&
+            landed_of(replaying, &shared->with) != NULL)
+            path_add(replaying->replay, shared->with.path);
     }
 }
 

@@ -309,6 +309,28 @@ static void text_that_a_later_set_put_again_stays(void **state) {
     assert_nothing_left();
 }
 
+/* Rolls back one set that is known by its id and sum. */
+static const char *on_git_by_sum(const char *id, const char *member,
+                                 const char *sum) {
+    char more[256];
+    snprintf(more, sizeof more,
+             "--git \"$PWD/target.git\" --branch main --member %s %s DC 0 -",
+             member, sum);
+    return roll_back(id, "", more);
+}
+
+static const char *sum_of(const char *id) {
+    return sh("sha256sum <sets/%s | cut -c1-64", id);
+}
+
+/* What commits of earlier versions do not have. */
+static void strip_sums(void) {
+    sh("cd target.git; git update-ref refs/heads/main \"$(git log -1 "
+       "--format=%%B main | sed -E '/(-CS|Contains|Overlaps)-Sum:/d' | "
+       "git commit-tree -p main~1 "
+       "-F - 'main^{tree}')\"");
+}
+
 /* Lands a set that was made when the branch was at `base`. */
 static void put_on(const char *base, const char *id, const char *path,
                    const char *text) {
@@ -331,7 +353,7 @@ static void text_that_two_sets_put_stays_with_one_of_them(void **state) {
     assert_string_equal(
         sh("git -C target.git log -1 --format=%%B main~1 | grep "
            "^CS-Contains"),
-        "CS-Contains: C1 f");
+        sh("printf 'CS-Contains: C1 f\nCS-Contains-Sum: %s'", sum_of("C1")));
     const char *line = on_git("R1", "C1");
     assert_begins(line, "done ");
     assert_contains(line, "nothing of C1 is left to revert: C3, C2 made the "
@@ -386,9 +408,10 @@ static void sets_that_share_a_part_are_rolled_back_together(void **state) {
     const char *base = tip();
     put_on(base, "C1", "f", "ONE\n2\n3\nFOUR\n5\n6\n7\n");
     put_on(base, "C2", "f", "1\n2\n3\nFOUR\n5\n6\nSEVEN\n");
-    assert_string_equal(sh("git -C target.git log -1 --format=%%B main | grep "
-                           "^CS-Overlaps"),
-                        "CS-Overlaps: C1");
+    assert_string_equal(
+        sh("git -C target.git log -1 --format=%%B main | grep "
+           "^CS-Overlaps"),
+        sh("printf 'CS-Overlaps: C1\nCS-Overlaps-Sum: %s'", sum_of("C1")));
     const char *before = tip();
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict C1 and C2 made a part of their "
@@ -402,6 +425,59 @@ static void sets_that_share_a_part_are_rolled_back_together(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_begins(on_git("R5", "R4"), "done ");
     assert_string_equal(content("f"), "ONE\n2\n3\nFOUR\n5\n6\nSEVEN");
+    assert_nothing_left();
+}
+
+/* C2 has the text of the first C1; the second C1 shares nothing with it. */
+static void what_sets_share_is_told_apart_by_their_sums(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    const char *one = sum_of("C1");
+    put_on(base, "C2", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    put("C1", "f", "zero\n1\n2\n3\n4\n5\n6\n7\nmore\n");
+    const char *two = sum_of("C1");
+    assert_begins(on_git_by_sum("R1", "C1", two), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
+    const char *line = on_git_by_sum("R2", "C1", one);
+    assert_begins(line, "done ");
+    assert_contains(line, "C2 made the same change");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
+    assert_nothing_left();
+}
+
+/* C2 shares a part with the first C1 only. */
+static void a_set_of_the_same_id_can_be_rolled_back_alone(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "f", "ONE\n2\n3\nFOUR\n5\n6\n7\n");
+    const char *one = sum_of("C1");
+    put_on(base, "C2", "f", "1\n2\n3\nFOUR\n5\n6\nSEVEN\n");
+    put("C1", "g", "two\n");
+    const char *two = sum_of("C1");
+    assert_begins(on_git_by_sum("R1", "C1", two), "done ");
+    assert_string_equal(content("g"), "g");
+    assert_begins(on_git_by_sum("R2", "C1", one), "failed rb-conflict C1 and ");
+    assert_nothing_left();
+}
+
+/* Commits of earlier versions name the sets that they share with by their ids
+ * alone. */
+static void what_earlier_versions_say_of_shared_text_counts(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    put_on(base, "C1", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    put_on(base, "C2", "f", "1\n2\n3\n4\n5\n6\n7\nmore\n");
+    strip_sums();
+    const char *line = on_git("R1", "C1");
+    assert_contains(line, "C2 made the same change");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7\nmore");
     assert_nothing_left();
 }
 
@@ -443,27 +519,6 @@ static void trailers_in_a_message_are_not_trusted(void **state) {
     assert_starts(&outcome, "done ");
     assert_begins(on_git("R1", "C1"), "done ");
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
-}
-
-/* Rolls back one set that is known by its id and sum. */
-static const char *on_git_by_sum(const char *id, const char *member,
-                                 const char *sum) {
-    char more[256];
-    snprintf(more, sizeof more,
-             "--git \"$PWD/target.git\" --branch main --member %s %s DC 0 -",
-             member, sum);
-    return roll_back(id, "", more);
-}
-
-static const char *sum_of(const char *id) {
-    return sh("sha256sum <sets/%s | cut -c1-64", id);
-}
-
-/* What commits of earlier versions do not have. */
-static void strip_sums(void) {
-    sh("cd target.git; git update-ref refs/heads/main \"$(git log -1 "
-       "--format=%%B main | sed /-CS-Sum:/d | git commit-tree -p main~1 "
-       "-F - 'main^{tree}')\"");
 }
 
 static void sets_of_one_id_are_rolled_back_each_by_itself(void **state) {
@@ -915,6 +970,9 @@ int main(void) {
         cmocka_unit_test(text_that_two_sets_put_stays_with_one_of_them),
         cmocka_unit_test(a_file_that_two_sets_added_or_deleted_is_that_of_both),
         cmocka_unit_test(sets_that_share_a_part_are_rolled_back_together),
+        cmocka_unit_test(what_sets_share_is_told_apart_by_their_sums),
+        cmocka_unit_test(a_set_of_the_same_id_can_be_rolled_back_alone),
+        cmocka_unit_test(what_earlier_versions_say_of_shared_text_counts),
         cmocka_unit_test(all_sets_in_the_way_are_named),
         cmocka_unit_test(a_missing_commit_fails_the_rollback),
         cmocka_unit_test(trailers_in_a_message_are_not_trusted),
