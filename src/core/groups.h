@@ -63,8 +63,8 @@ void groups_join(struct groups *groups, const struct group_member *entry);
 /* True if a live set of that name is known. If not, the caller reports the sets
  * that ended earlier (groups_ended) once the first live one has joined. */
 bool groups_knows(const struct groups *groups, const struct group_id *id);
-/* Reports a set that ended without landing before the others of that name were
- * reported. Ignored if its num is known. */
+/* Reports a set that ended without landing before it could join. Ignored if its
+ * num is known, or no set of the name. */
 void groups_ended(struct groups *groups, const struct group_id *of,
                   struct span id, const struct group_life *life);
 /* Reports a step that was committed with the event `seq`. Members in a final

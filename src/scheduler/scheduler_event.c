@@ -56,6 +56,9 @@ static void on_admitted(struct scheduler *scheduler,
     } else if (order_watches(scheduler->order, job->id)) {
         scheduler_order_outside(scheduler, job->id);
     }
+    if (job->has_relations && job_state_is_final(job->state) &&
+        job->state != STATE_DONE && job->state != STATE_ABANDONED)
+        scheduler_group_ended(scheduler, job);
     if (job->state == STATE_PENDING)
         scheduler_offer(scheduler, job);
     arena_clear(&arena);

@@ -83,7 +83,10 @@ static bool replaced_find(struct scheduler *scheduler,
 
 /* ---- joining ------------------------------------------------------------- */
 
-/* Sets of that name that ended without landing before this start. */
+/* Sets of that name that ended without landing before any of it was known. If
+ * the first that is known is queued, no other live one is older: after a start
+ * the queued ones come last, and they come in order of admission, as newcomers
+ * do. So what ended before it was admitted is of another group. */
 static void report_ended_sets(struct scheduler *scheduler,
                               const struct job *joined,
                               const struct group_id *group) {
@@ -104,7 +107,6 @@ static void report_ended_sets(struct scheduler *scheduler,
             !(STATE_BIT(edges[i].state) & STATES_FINAL) ||
             edges[i].state == STATE_DONE)
             continue;
-        /* The first that is known and still queued has no older companions. */
         if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
             job_shares_group(joined, &job) &&
             !(joined->state == STATE_QUEUED &&
@@ -373,6 +375,40 @@ bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
     /* A ready member waits for no other and stands by itself. */
     groups_enter(groups, job->num, job->num);
     return false;
+}
+
+void scheduler_group_ended(struct scheduler *scheduler, const struct job *job) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    struct store_edge_to *others;
+    struct group_life life;
+    struct err err;
+    size_t count;
+    if (!job_has(job, JOB_CAN_BE_GROUPED))
+        return;
+    if (!store_edges_from(scheduler->store, job->num, &arena, &edges, &count,
+                          &err)) {
+        scheduler_log_read_failure("the relations", job->num, &err);
+        return;
+    }
+    const struct group_id group = {.target = job->target,
+                                   .submitter = job->actor,
+                                   .name = group_of_edges(edges, count)};
+    if (group.name.len == 0 || !groups_knows(scheduler->groups, &group))
+        return;
+    if (!group_life_read(scheduler->store, job, &life, &err) ||
+        !store_edges_to(scheduler->store, group.name, &arena, &others, &count,
+                        &err)) {
+        scheduler_log_read_failure("its group", job->num, &err);
+        return;
+    }
+    groups_ended(scheduler->groups, &group, job->id, &life);
+    for (size_t i = 0; i < count; i++)
+        if (others[i].kind == EDGE_GROUP &&
+            groups_has(scheduler->groups, others[i].num)) {
+            adjust(scheduler, others[i].num);
+            scheduler_offer_group(scheduler, others[i].num);
+        }
 }
 
 /* ---- steps ----------------------------------------------------------------

@@ -18,6 +18,9 @@ struct why;
  * no group and must be admitted alone. */
 bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
                           const struct job_relations *relations);
+/* Reports to its group a job that ended without landing before its admission
+ * was read; nothing if it has no group. */
+void scheduler_group_ended(struct scheduler *scheduler, const struct job *job);
 /* Handles a committed step in place of order_move. False: the job has no
  * group. */
 bool scheduler_group_move(struct scheduler *scheduler,

@@ -869,6 +869,55 @@ set_behind_one_that_ended_keeps_its_place_after_a_crash(void **state) {
     assert_trace("running running? first urgent ");
 }
 
+/* ---- groups -------------------------------------------------------------- */
+
+static struct store *open_registry(void) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct store_options options = {.create = true};
+    struct store *opened = NULL;
+    text_addf(&path, "%s/registry.db", test_dir());
+    assert_true(store_sqlite_open(text_string(&path), &options, &opened, NULL));
+    return opened;
+}
+
+/* Another process admits a set and ends it. */
+static void
+set_that_ended_before_it_was_read_takes_its_group_along(void **state) {
+    (void)state;
+    store_close(store);
+    struct store *ours = open_registry(), *theirs = open_registry();
+    store = ours;
+    open_both(4);
+    SUBMIT({"one", CLASS_DC, "main", "a", NULL, 0, "group"});
+    settle();
+    store = theirs;
+    SUBMIT({"two", CLASS_DC, "main", "b", NULL, 0, "group"});
+    move("two", STATE_QUEUED, STATE_TERMINATED, REASON_OPERATOR);
+    SUBMIT({"next", CLASS_DC, "main", "c", NULL, 0, "group"});
+    store = ours;
+    assert_true(store_poll(store, NULL));
+    settle();
+    assert_int_equal(state_of("one"), STATE_FAILED);
+    assert_int_equal(state_of("next"), STATE_QUEUED);
+    SUBMIT({"last", CLASS_DC, "main", "d", NULL, 0, "group"});
+    settle();
+    assert_trace("next ");
+    store_close(theirs);
+}
+
+/* The next set of the name goes before the one that has lost its companion. */
+static void set_that_ended_before_a_start_takes_its_group_along(void **state) {
+    (void)state;
+    SUBMIT({"one", CLASS_DC, "main", "a", NULL, 0, "group"},
+           {"two", CLASS_DC, "main", "b", NULL, 0, "group"});
+    move("two", STATE_QUEUED, STATE_TERMINATED, REASON_OPERATOR);
+    SUBMIT({"next", CLASS_EM, "main", "c", NULL, 0, "group"});
+    open_both(4);
+    settle();
+    assert_int_equal(state_of("one"), STATE_FAILED);
+    assert_int_equal(state_of("next"), STATE_QUEUED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -901,6 +950,8 @@ int main(void) {
         TEST(set_that_lands_meanwhile_is_a_conflict_without_files),
         TEST(set_behind_one_that_ended_keeps_its_place_after_a_crash),
         TEST(nobody_builds_on_what_landed_with_a_member_of_a_rollback),
+        TEST(set_that_ended_before_it_was_read_takes_its_group_along),
+        TEST(set_that_ended_before_a_start_takes_its_group_along),
     };
     return cmocka_run_group_tests_name("scheduler_first", tests, NULL, NULL);
 }
