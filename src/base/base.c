@@ -508,11 +508,11 @@ bool base_restored(const struct base *base, struct arena *arena,
                          err);
 }
 
-bool base_take_role(struct base *base, const char *role, int *ret_fd,
-                    struct err *err) {
+bool base_take_role(struct base *base, const char *role, enum lock_pid_file how,
+                    int *ret_fd, struct err *err) {
     char name[64];
     snprintf(name, sizeof(name), BASE_ROLE_LOCK, role);
-    if (!lock_take_pid_file(base->dirs[BASE_CTRL], name, ret_fd, err))
+    if (!lock_take_pid_file(base->dirs[BASE_CTRL], name, how, ret_fd, err))
         return err_wrap(err, "role '%s' in base '%s'", role, base->path);
     return true;
 }

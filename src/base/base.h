@@ -13,6 +13,7 @@
 #include "core/access.h"
 #include "core/job.h"
 #include "core/run_as.h"
+#include "os/lock.h"
 #include "store/store.h"
 #include "wire/config.h"
 
@@ -178,8 +179,8 @@ bool base_restored(const struct base *base, struct arena *arena,
 
 /* Takes the lock of a role or of the server, by its name: only one process can
  * hold it. ERR_RUNNING: another process does. */
-bool base_take_role(struct base *base, const char *role, int *ret_fd,
-                    struct err *err);
+bool base_take_role(struct base *base, const char *role, enum lock_pid_file how,
+                    int *ret_fd, struct err *err);
 /* Gives up the lock that base_take_role took; *fd is -1 then. */
 void base_give_role(struct base *base, const char *role, int *fd);
 /* Wakes the process that has the role, if any. Polling finds the same work, so

@@ -370,7 +370,8 @@ bool prequeue_pass_alone(struct base *base, struct checker *given,
                          struct wall now, struct err *err) {
     struct err why = {0};
     int role = -1;
-    if (!base_take_role(base, prequeue_role.name, &role, &why)) {
+    if (!base_take_role(base, prequeue_role.name, LOCK_PID_BORROW, &role,
+                        &why)) {
         if (why.kind != ERR_RUNNING)
             return err_set(err, why.kind, "%s", why.text);
         base_trigger(base, prequeue_role.name);

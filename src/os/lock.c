@@ -9,11 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/log.h"
 #include "lib/time.h"
 
 #include "os/dir.h"
 
 enum { TRIES = 50 };
+
+#define BORROWED " borrowed" /* behind the pid */
 
 static bool is_same_file(int dir, const char *name, int fd) {
     struct stat held, named;
@@ -73,53 +76,81 @@ bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err) {
     return true;
 }
 
-static pid_t read_pid(int dir, const char *name) {
+struct holder {
+    pid_t pid; /* -1: the file has none */
+    bool borrows;
+};
+
+static struct holder read_holder(int dir, const char *name) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct holder holder = {.pid = -1};
     uint64_t pid;
-    if (!dir_read(dir, name, 64, &text, NULL) ||
-        !span_u64(span_trim(text_span(&text)), &pid) || pid == 0 ||
-        pid > INT32_MAX)
-        return -1;
-    return (pid_t)pid;
+    if (!dir_read(dir, name, 64, &text, NULL))
+        return holder;
+    struct span said = span_trim(text_span(&text));
+    holder.borrows = span_ends(said, BORROWED);
+    if (holder.borrows)
+        said.len -= sizeof(BORROWED) - 1;
+    if (span_u64(said, &pid) && pid > 0 && pid <= INT32_MAX)
+        holder.pid = (pid_t)pid;
+    return holder;
+}
+
+static bool is_alive(pid_t pid) {
+    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
 /* A process that only checks the lock holds it for a moment. A real holder has
  * written its pid. */
-static bool take_with_retries(int dir, const char *name, int *ret_fd,
+static bool take_with_retries(int dir, const char *name, bool await_borrower,
+                              int *ret_fd, struct holder *ret_holder,
                               struct err *err) {
     const struct timespec between = {.tv_nsec = 10 * NS_PER_MS};
+    pid_t awaited = 0;
     for (int i = 0; i < TRIES; i++) {
+        *ret_holder = (struct holder){.pid = -1};
         if (!lock_take(dir, name, LOCK_EXCLUSIVE, true, false, ret_fd, err))
             return false;
-        pid_t pid = *ret_fd < 0 ? read_pid(dir, name) : -1;
-        if (*ret_fd >= 0 || (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM)))
+        if (*ret_fd >= 0)
             return true;
+        *ret_holder = read_holder(dir, name);
+        if (is_alive(ret_holder->pid)) {
+            if (!ret_holder->borrows || !await_borrower)
+                return true;
+            if (awaited != ret_holder->pid)
+                log_info("waiting until process %ld gives back '%s'",
+                         (long)ret_holder->pid, name);
+            awaited = ret_holder->pid;
+            i = -1;
+        }
         nanosleep(&between, NULL);
     }
     return true;
 }
 
-bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
-                        struct err *err) {
+bool lock_take_pid_file(int dir, const char *name, enum lock_pid_file how,
+                        int *ret_fd, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
-    char number[32];
-    if (!take_with_retries(dir, name, &fd, err))
+    struct holder holder;
+    char said[48];
+    if (!take_with_retries(dir, name, how == LOCK_PID_KEEP_LATER, &fd, &holder,
+                           err))
         return false;
     if (fd < 0) {
-        pid_t pid = read_pid(dir, name);
-        if (pid > 0)
+        if (holder.pid > 0)
             return err_set(err, ERR_RUNNING,
                            "process %ld is already running and holds '%s'",
-                           (long)pid, name);
+                           (long)holder.pid, name);
         return err_set(err, ERR_RUNNING,
                        "another process is already running and holds '%s'",
                        name);
     }
     (void)disk->fchmod(fd, 0600);
-    int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
+    int len = snprintf(said, sizeof(said), "%ld%s\n", (long)getpid(),
+                       how == LOCK_PID_BORROW ? BORROWED : "");
     if (disk->ftruncate(fd, 0) < 0)
         return err_errno(err, errno, "cannot write '%s'", name);
-    if (!dir_write_file(fd, span_make(number, (size_t)len), err))
+    if (!dir_write_file(fd, span_make(said, (size_t)len), err))
         return err_wrap(err, "file '%s'", name);
     *ret_fd = take_fd(&fd);
     return true;
@@ -138,7 +169,7 @@ bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
     if (!lock_is_held(dir, name, &held, err))
         return false;
     if (held)
-        *ret_pid = read_pid(dir, name);
+        *ret_pid = read_holder(dir, name).pid;
     return true;
 }
 

@@ -413,7 +413,8 @@ static bool start(struct daemon *daemon, struct err *err) {
     if (daemon->before_fd >= 0 && daemon->before.serve_fd >= 0)
         daemon->serve_lock = fcntl(daemon->before.serve_fd, F_DUPFD_CLOEXEC, 3);
     if (options->answers && daemon->serve_lock < 0 &&
-        !base_take_role(daemon->base, SERVER_LOCK, &daemon->serve_lock, err))
+        !base_take_role(daemon->base, SERVER_LOCK, LOCK_PID_KEEP,
+                        &daemon->serve_lock, err))
         return false;
     if (!roles_open(&daemon->loop, &roles, &daemon->roles, err))
         return false;

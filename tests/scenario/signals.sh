@@ -42,6 +42,52 @@ state_of() {
     pointsman status --json "$1" | jq -r '.state + " " + .reason'
 }
 
+# ---- starting ----------------------------------------------------------------
+
+# lend: stops a command that submits while it has borrowed the role prequeue;
+# $borrower is its pid. One that is over too soon is followed by another.
+lend() {
+    lent=base/ctrl/prequeue.pid
+    number=0
+    while :; do
+        number=$((number + 1))
+        make_set "C$number" DC "f$number" content
+        begin pointsman change submit "$made" >answer 2>&1
+        borrower=$begun
+        until [ -s $lent ] || [ -s answer ]; do :; done
+        kill -STOP "$borrower" 2>/dev/null || :
+        until grep -q '^State:.[TZ]' "/proc/$borrower/status"; do :; done
+        ! grep -qs borrowed $lent || return 0
+        kill -CONT "$borrower" 2>/dev/null || :
+        expect_exit "$borrower" 0
+        : >answer
+    done
+}
+
+awaits_borrower() {
+    make_base
+    lend
+    for command in 'daemon all' serve; do
+        # shellcheck disable=SC2086
+        begin pointsman $command 2>starting.log
+        starting=$begun
+        within sh -c 'until grep -q "waiting until process $0 gives back" \
+            starting.log; do kill -0 $1; done' "$borrower" "$starting"
+        [ "$command" = serve ] || {
+            kill -TERM "$starting"
+            wait "$starting" || :
+        }
+    done
+    kill -CONT "$borrower"
+    expect_exit "$borrower" 0
+    ends 0 within pointsman wait "C$number"
+    ends 99 pointsman daemon all
+    kill -TERM "$starting"
+    expect_exit "$starting" 0
+}
+scenario 'a server waits for a command that has borrowed a role' \
+    awaits_borrower
+
 # ---- TERM --------------------------------------------------------------------
 
 drains() {

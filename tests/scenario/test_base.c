@@ -274,11 +274,11 @@ static void a_role_has_one_process(void **state) {
     (void)state;
     assert_true(init(path, &err));
     assert_true(base_open(path, &(struct base_open){0}, &base, &err));
-    assert_true(base_take_role(base, "queue", &one, &err));
-    assert_false(base_take_role(base, "queue", &two, &err));
+    assert_true(base_take_role(base, "queue", LOCK_PID_KEEP, &one, &err));
+    assert_false(base_take_role(base, "queue", LOCK_PID_KEEP, &two, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
     base_give_role(base, "queue", &one);
-    assert_true(base_take_role(base, "queue", &two, &err));
+    assert_true(base_take_role(base, "queue", LOCK_PID_KEEP, &two, &err));
     base_give_role(base, "queue", &two);
     base_close(base);
 }

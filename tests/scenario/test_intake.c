@@ -692,7 +692,7 @@ static void a_command_runs_a_pass_if_no_role_runs(void **state) {
     (void)state;
     spool_begin(&spool);
     spool_put_set(&spool, "C1", "DC", "", "f");
-    assert_true(base_take_role(spool.base, "prequeue", &role, &err));
+    assert_true(base_take_role(spool.base, "prequeue", LOCK_PID_KEEP, &role, &err));
     assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
     assert_false(spool_knows(&spool, "C1")); /* left to the running role */
     base_give_role(spool.base, "prequeue", &role);

@@ -285,8 +285,7 @@ serve_end() {
 }
 
 # daemon_begin: starts all roles and waits until they take work; $daemon is their
-# pid. A command that submits takes the role prequeue itself for a moment if
-# nobody has it, and the daemon would not start then.
+# pid
 daemon_begin() {
     begin pointsman daemon all
     daemon=$begun

@@ -104,15 +104,65 @@ static void a_role_has_one_holder_whose_pid_is_known(void **state) {
     make("r.pid"); /* stale: no process holds it */
     assert_true(lock_pid_file_holder(dir, "r.pid", &pid, NULL));
     assert_int_equal(pid, 0);
-    assert_true(lock_take_pid_file(dir, "r.pid", &one, &err));
-    assert_false(lock_take_pid_file(dir, "r.pid", &two, &err));
+    assert_true(lock_take_pid_file(dir, "r.pid", LOCK_PID_KEEP, &one, &err));
+    assert_false(lock_take_pid_file(dir, "r.pid", LOCK_PID_KEEP, &two, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
     assert_true(lock_pid_file_holder(dir, "r.pid", &pid, NULL));
     assert_int_equal(pid, getpid());
     lock_give_pid_file(dir, "r.pid", &one);
     assert_int_equal(faccessat(dir, "r.pid", F_OK, 0), -1);
-    assert_true(lock_take_pid_file(dir, "r.pid", &two, &err));
+    assert_true(lock_take_pid_file(dir, "r.pid", LOCK_PID_KEEP, &two, &err));
     lock_give_pid_file(dir, "r.pid", &two);
+}
+
+/* Takes the pid file in a child, which exits with 0 if it gets it. *ret_log:
+ * what the child says meanwhile. */
+static pid_t take_in_child(enum lock_pid_file how, int *ret_log) {
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = -1;
+        dup2(ends[1], STDERR_FILENO);
+        bool ok = lock_take_pid_file(dir, "lent.pid", how, &fd, NULL);
+        _exit(ok && fd >= 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    *ret_log = ends[0];
+    return child;
+}
+
+static int exit_of(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_borrowed_role_is_awaited_and_a_kept_one_is_not(void **state) {
+    CLEANUP(fd_close) int log = -1;
+    CLEANUP(fd_close) int fd = -1;
+    struct err err = {0};
+    pid_t pid;
+    char byte;
+    (void)state;
+    assert_true(
+        lock_take_pid_file(dir, "lent.pid", LOCK_PID_BORROW, &fd, &err));
+    assert_true(lock_pid_file_holder(dir, "lent.pid", &pid, NULL));
+    assert_int_equal(pid, getpid());
+    int refused = -1;
+    assert_false(
+        lock_take_pid_file(dir, "lent.pid", LOCK_PID_KEEP, &refused, &err));
+    assert_int_equal(err.kind, ERR_RUNNING);
+    assert_false(
+        lock_take_pid_file(dir, "lent.pid", LOCK_PID_BORROW, &refused, &err));
+    pid_t waiter = take_in_child(LOCK_PID_KEEP_LATER, &log);
+    assert_int_equal(read(log, &byte, 1), 1); /* it says that it waits */
+    lock_give_pid_file(dir, "lent.pid", &fd);
+    assert_int_equal(exit_of(waiter), 0);
+    fd_close(&log);
+    assert_true(lock_take_pid_file(dir, "lent.pid", LOCK_PID_KEEP, &fd, &err));
+    assert_int_equal(exit_of(take_in_child(LOCK_PID_KEEP_LATER, &log)), 1);
+    lock_give_pid_file(dir, "lent.pid", &fd);
 }
 
 static atomic_bool stop_reader;
@@ -133,7 +183,7 @@ static void reading_a_pid_file_does_not_block_its_owner(void **state) {
     assert_int_equal(pthread_create(&reader, NULL, read_repeatedly, NULL), 0);
     for (int i = 0; i < 200; i++) {
         int fd = -1;
-        if (!lock_take_pid_file(dir, "read.pid", &fd, &err))
+        if (!lock_take_pid_file(dir, "read.pid", LOCK_PID_KEEP, &fd, &err))
             fail_msg("%s", err.text);
         assert_int_equal(ftruncate(fd, 0), 0);
         fd_close(&fd);
@@ -215,6 +265,7 @@ int main(void) {
         cmocka_unit_test(a_lock_follows_the_name_not_the_old_inode),
         cmocka_unit_test(a_waiter_does_not_lock_a_renamed_file),
         cmocka_unit_test(a_role_has_one_holder_whose_pid_is_known),
+        cmocka_unit_test(a_borrowed_role_is_awaited_and_a_kept_one_is_not),
         cmocka_unit_test(reading_a_pid_file_does_not_block_its_owner),
         cmocka_unit_test(
             a_trigger_is_received_once_and_harmless_without_a_reader),
