@@ -118,12 +118,14 @@ enum cgroup_member cgroup_member(pid_t pid, const struct stat *base,
     return strstr(ret_path, part) != NULL ? CGROUP_OF_BASE : CGROUP_OTHER;
 }
 
-static bool is_populated(int events_fd) {
+static bool is_populated(int events_fd, bool *ret_frozen) {
     char text[256];
     ssize_t n = pread(events_fd, text, sizeof text - 1, 0);
+    *ret_frozen = false;
     if (n < 0)
         return errno != ENODEV; /* removed, hence empty */
     text[n] = '\0';
+    *ret_frozen = strstr(text, "frozen 1") != NULL;
     return strstr(text, "populated 0") == NULL;
 }
 
@@ -133,8 +135,8 @@ static bool wait_empty(int dir_fd, int wait_ms) {
     if (fd < 0)
         return errno == ENOENT || errno == ENODEV;
     struct mono until = mono_add_ms(clock_mono(), wait_ms);
-    bool empty;
-    while (!(empty = !is_populated(fd))) {
+    bool empty, frozen;
+    while (!(empty = !is_populated(fd, &frozen))) {
         int64_t left = mono_ms_since(until, clock_mono());
         if (left <= 0)
             break;
@@ -497,10 +499,10 @@ void cgroup_leaf_usage(const struct cgroup_tree *tree,
 
 /* Linux counts the kills of a cgroup, and takes a child cloned by a parent with
  * a different count for one that was started during a kill. So clone3 cannot
- * start a process in a leaf that was ever killed. And a leaf with limits would
- * apply them to the next task. */
+ * start a process in a leaf that was ever killed. And a leaf with limits, or
+ * one that is frozen, would apply that to the next task. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
-    if (is_killed(tree, leaf) || leaf->limited) {
+    if (is_killed(tree, leaf) || leaf->limited || leaf->frozen) {
         remove_leaf(tree, leaf);
         return;
     }
@@ -515,8 +517,8 @@ void cgroup_leaf_drop(struct cgroup_leaf *leaf) {
     free(leaf);
 }
 
-bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
-    return is_populated(leaf->events_fd);
+bool cgroup_leaf_populated(struct cgroup_leaf *leaf) {
+    return is_populated(leaf->events_fd, &leaf->frozen);
 }
 
 /* A pidfd is opened for each pid, then the pids are listed again: if a pid is

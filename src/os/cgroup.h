@@ -50,6 +50,7 @@ struct cgroup_leaf {
     bool killed;
     bool used;     /* it held another task before */
     bool limited;  /* set by cgroup_leaf_limit: not reused */
+    bool frozen;   /* somebody has frozen it: not reused */
     unsigned born; /* tree.kills when the leaf was made */
 };
 
@@ -102,7 +103,7 @@ void cgroup_leaf_usage(const struct cgroup_tree *tree,
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 /* Gives the leaf up for good because a process is still in it. */
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
-bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
+bool cgroup_leaf_populated(struct cgroup_leaf *leaf);
 void cgroup_leaf_kill(struct cgroup_leaf *leaf);
 /* The processes in the leaf; returns how many of them are in ret_pids. */
 size_t cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t *ret_pids,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/list.h"
+#include "lib/log.h"
 #include "lib/map.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -184,6 +185,8 @@ static void report_end(struct guard *guard, const struct guard_end *end) {
     struct unfinished *it = map_remove(&guard->by_id, map_num_key(&end->id));
     if (it != NULL)
         unfinished_free(it);
+    if (end->result == GUARD_TEMPORARY)
+        arm(guard, 1); /* a task may have lowered its limits */
     if (guard->events.ended != NULL)
         guard->events.ended(guard->ctx, end);
 }
@@ -333,6 +336,7 @@ static int look_ready(struct guard *guard, struct err *err) {
 }
 
 static void begin_running(struct guard *guard) {
+    guard_process_note_limits(&guard->process);
     enter(guard, RUNNING, look_ms(guard));
     guard->is_heard = false;
 }
@@ -473,12 +477,25 @@ static const char *find_fault(struct guard *guard) {
                : NULL;
 }
 
+/* What only stands in the way of its tasks is set right, and nothing is lost.
+ * The result is what cannot be. */
+static const char *mend(const struct guard *guard) {
+    const char *fault;
+    if (!guard_process_mend(&guard->process, &fault))
+        return fault;
+    if (fault != NULL)
+        log_warning("%s, and has been set right", fault);
+    return NULL;
+}
+
 static void look_running(struct guard *guard) {
     if (read_some(guard) > 0)
         report_frames(guard);
     if (guard->state != RUNNING || guard->closing)
         return;
-    const char *fault = find_fault(guard);
+    const char *fault = mend(guard);
+    if (fault == NULL)
+        fault = find_fault(guard);
     if (fault != NULL) {
         lose(guard, fault);
         return;

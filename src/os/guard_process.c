@@ -106,18 +106,68 @@ bool guard_process_start(const struct guard_options *options,
     return false;
 }
 
-void guard_process_kill(struct guard_process *process) {
+static int open_in_tree(const struct guard_process *process, const char *name,
+                        int how) {
     char path[PATH_MAX + 16];
+    if (process->tree == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/%s", process->tree, name);
+    return open(path, how | O_CLOEXEC);
+}
+
+static bool write_in_tree(const struct guard_process *process, const char *name,
+                          const char *word) {
+    CLEANUP(fd_close) int fd = open_in_tree(process, name, O_WRONLY);
+    return fd >= 0 && write(fd, word, 1) == 1;
+}
+
+void guard_process_kill(struct guard_process *process) {
     if (process->pid > 0)
         kill(process->pid, SIGKILL);
-    if (process->tree == NULL)
-        return;
-    snprintf(path, sizeof path, "%s/cgroup.kill", process->tree);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    UNUSED ssize_t n = write(fd, "1", 1);
-    close(fd);
+    (void)write_in_tree(process, "cgroup.kill", "1");
+}
+
+void guard_process_note_limits(struct guard_process *process) {
+    for (int what = 0; what < RLIM_NLIMITS; what++)
+        if (prlimit(process->pid, what, NULL, &process->limits[what]) < 0)
+            process->limits[what] = (struct rlimit){0};
+}
+
+static bool tree_is_frozen(const struct guard_process *process) {
+    CLEANUP(fd_close) int fd = open_in_tree(process, "cgroup.freeze", O_RDONLY);
+    char word = '0';
+    return fd >= 0 && read(fd, &word, 1) == 1 && word == '1';
+}
+
+static bool limits_restore(const struct guard_process *process,
+                           bool *ret_lowered) {
+    bool ok = true;
+    *ret_lowered = false;
+    for (int what = 0; what < RLIM_NLIMITS; what++) {
+        const struct rlimit *noted = &process->limits[what];
+        struct rlimit now;
+        if (prlimit(process->pid, what, NULL, &now) < 0 ||
+            (now.rlim_cur >= noted->rlim_cur &&
+             now.rlim_max >= noted->rlim_max))
+            continue;
+        *ret_lowered = true;
+        ok = prlimit(process->pid, what, noted, NULL) == 0 && ok;
+    }
+    return ok;
+}
+
+bool guard_process_mend(const struct guard_process *process,
+                        const char **ret_fault) {
+    bool lowered;
+    *ret_fault = NULL;
+    if (tree_is_frozen(process)) {
+        *ret_fault = "the cgroup of all tasks was frozen";
+        return write_in_tree(process, "cgroup.freeze", "0");
+    }
+    bool ok = limits_restore(process, &lowered);
+    if (lowered)
+        *ret_fault = "a limit of the supervisor was lowered";
+    return ok;
 }
 
 bool guard_process_is_over(struct guard_process *process) {

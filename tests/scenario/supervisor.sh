@@ -113,6 +113,79 @@ scenario 'without a cgroup, a task kills the supervisor: the server goes on' \
 scenario 'without a cgroup, a task stops the supervisor: the server goes on' \
     in_groups STOP
 
+# ---- what stands in the way of its tasks -------------------------------------
+
+# goes_on TEXT: a task runs TEXT; no job fails by it, and tasks start. If $again
+# is set, the supervisor is replaced, and what ran starts again.
+goes_on() {
+    mkfifo gate
+    in_turn bystander "read line <'$here/gate'"
+    begun bystander
+    in_turn culprit "$1"
+    begun culprit
+    ends 0 within pointsman wait culprit
+    ends 0 within pointsman run -- echo on
+    if [ -n "${again:-}" ]; then
+        number=2
+        begun bystander
+        says 'starting another one' serve.log
+    else
+        number=1
+        echo go >gate
+        says 'set right' serve.log
+    fi
+    ends 0 within pointsman wait bystander
+    same 'attempts of bystander' "$(attempts bystander)" "$number"
+    serve_end
+    ends 0 pointsman fsck
+}
+
+thaws() {
+    make_base 'concurrency = 3'
+    serve_begin
+    cat >freeze <<'END'
+mount=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+leaf=$(sed -n 's/^0:://p' /proc/self/cgroup)
+case $leaf in
+*/pointsman.*.task.*) echo 1 >"$mount${leaf%/*}/cgroup.freeze" ;;
+*) exit 9 ;;
+esac
+END
+    pointsman submit --id can -- sh -c 'grep -q "^0::.*/pointsman\..*\.task\." \
+        /proc/self/cgroup'
+    within pointsman wait can || skip 'tasks have no cgroup here'
+    goes_on ". '$here/freeze'"
+}
+scenario 'a task freezes the cgroup of all tasks: the server thaws it' thaws
+
+raises() {
+    make_base 'concurrency = 3'
+    serve_begin
+    goes_on 'prlimit --nofile=5: --pid $PPID'
+}
+scenario 'a task lowers the limit on open files of the supervisor: it is raised' \
+    raises
+
+replaces() {
+    make_base 'concurrency = 3'
+    # Without this right, no limit can be raised again.
+    cat >"$top/bin/serving" <<'END'
+#!/bin/sh
+exec setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
+    pointsman serve
+END
+    chmod +x "$top/bin/serving"
+    [ "$(id -u)" -ne 0 ] || setpriv --bounding-set -sys_resource true ||
+        skip 'capabilities cannot be dropped here'
+    [ "$(id -u)" -eq 0 ] || printf '#!/bin/sh\nexec pointsman serve\n' \
+        >"$top/bin/serving"
+    serve_by serving
+    again=yes
+    goes_on 'prlimit --nofile=5:5 --pid $PPID'
+}
+scenario 'a limit of the supervisor cannot be raised again: another one starts' \
+    replaces
+
 # A landing whose process dies with the supervisor is not repeated if the branch
 # has moved; checks are run again.
 lands() {

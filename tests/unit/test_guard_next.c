@@ -1,7 +1,11 @@
 /* Tasks that stop, kill or trace the guard or each other. */
 #include "support/guard_world.h"
 
+#include <linux/capability.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#include "os/rights.h"
 
 /* ---- tasks ---- */
 
@@ -53,11 +57,23 @@ static int task_traced(bool keeps) {
     return read(ready[0], &c, 1) == 1 ? 7 : 9;
 }
 
+/* Allows the guard 5 descriptors; `hard`: and never more again. */
+static int task_limit_parent(bool hard) {
+    struct rlimit few;
+    if (prlimit(getppid(), RLIMIT_NOFILE, NULL, &few) < 0)
+        return 9;
+    few.rlim_cur = 5;
+    few.rlim_max = hard ? 5 : few.rlim_max;
+    return prlimit(getppid(), RLIMIT_NOFILE, &few, NULL) == 0 ? 0 : 9;
+}
+
 static int own_task(char **argv) {
     if (strcmp(argv[1], "signal-parent") == 0)
         return task_signal_parent(argv[2]);
     if (strcmp(argv[1], "trace-parent") == 0)
         return task_trace_parent(argv[2]);
+    if (strcmp(argv[1], "limit-parent") == 0)
+        return task_limit_parent(strcmp(argv[2], "hard") == 0);
     return task_traced(strcmp(argv[2], "canary") == 0);
 }
 
@@ -228,6 +244,96 @@ static void a_stopped_client_does_not_suspect_its_guard(void **state) {
     world_free(world);
 }
 
+/* ---- what stands in the way of the tasks, but does not stop the guard ---- */
+
+/* The guard that was there before still has its tasks, and starts others. */
+static void check_kept(struct world *world, pid_t before) {
+    struct seen *seen = run_sh(world, LATER, "echo goes on");
+    assert_int_equal(seen->end.result, GUARD_RAN);
+    assert_string_equal(seen->output, "goes on\n");
+    assert_false(world->lost);
+    assert_int_equal(guard_pid(world->guard), before);
+    guard_kill(world->guard, VICTIM, SIGKILL, 0);
+    assert_int_equal(world_run(world, 1, VICTIM)->end.signal, SIGKILL);
+}
+
+/* A script in which %s is the path of the cgroup tree. */
+static struct seen *run_in_tree(struct world *world, const char *script) {
+    const char *mode = guard_mode(world->guard);
+    size_t len = strcspn(mode, " "), rest = len + 1;
+    char text[PATH_MAX + 300];
+    if (!guard_has_cgroup(world->guard))
+        test_skip(mode);
+    snprintf(text, sizeof text, "tree=%.*s; %s", (int)strcspn(mode + rest, " "),
+             mode + rest, script);
+    return run_sh(world, CULPRIT, text);
+}
+
+static void a_task_may_freeze_all_tasks(void **state) {
+    (void)state;
+    struct world *world = open_world(NULL);
+    pid_t before = guard_pid(world->guard);
+    start_victim(world);
+    struct seen *seen =
+        run_in_tree(world, "echo 1 >$tree/cgroup.freeze; echo thawed");
+    assert_string_equal(seen->output, "thawed\n");
+    check_kept(world, before);
+    world_free(world);
+}
+
+/* The task leaves the cgroup before it freezes it. */
+static void a_cgroup_that_was_frozen_is_not_used_again(void **state) {
+    (void)state;
+    struct world *world = open_world(NULL);
+    pid_t before = guard_pid(world->guard);
+    start_victim(world);
+    struct seen *seen =
+        run_in_tree(world, "leaf=$(sed -n 's,^0::.*/,,p' /proc/self/cgroup)\n"
+                           "echo $$ >$tree/../cgroup.procs || exit 9\n"
+                           "echo 1 >$tree/$leaf/cgroup.freeze");
+    if (seen->end.exit_code == 9)
+        test_skip("tasks may not leave their cgroup");
+    assert_int_equal(seen->end.exit_code, 0);
+    check_kept(world, before);
+    world_free(world);
+}
+
+static void lower_limit(struct world *world, const char *how) {
+    struct guard_start start =
+        task(CULPRIT, ARGV(self, "own", "limit-parent", how));
+    guard_start(world->guard, &start);
+    assert_int_equal(world_run(world, 1, CULPRIT)->end.exit_code, 0);
+}
+
+static void a_task_may_lower_the_limits_of_the_guard(void **state) {
+    (void)state;
+    struct world *world = open_world(NULL);
+    pid_t before = guard_pid(world->guard);
+    struct rlimit noted, now = {0};
+    assert_int_equal(prlimit(before, RLIMIT_NOFILE, NULL, &noted), 0);
+    start_victim(world);
+    lower_limit(world, "soft");
+    while (now.rlim_cur != noted.rlim_cur && !world->lost) {
+        uv_run(&world->loop, UV_RUN_ONCE);
+        assert_int_equal(prlimit(before, RLIMIT_NOFILE, NULL, &now), 0);
+    }
+    check_kept(world, before);
+    world_free(world);
+}
+
+static void a_guard_whose_limits_cannot_be_raised_is_replaced(void **state) {
+    (void)state;
+    struct world *world = open_world(NULL);
+    pid_t before = guard_pid(world->guard);
+    assert_true(rights_lower(~RIGHTS_OF(CAP_SYS_RESOURCE), ~UINT64_C(0)));
+    start_victim(world);
+    lower_limit(world, "hard");
+    world_run(world, 1, VICTIM);
+    assert_true(rights_raise());
+    check_replaced(world, before);
+    world_free(world);
+}
+
 /* ---- a first process that is traced ---- */
 
 static void need_tracing(const struct world *world, uint64_t id) {
@@ -331,6 +437,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_task_may_trace_the_guard),
         cmocka_unit_test(a_task_may_trace_the_guard_without_cgroup),
         cmocka_unit_test(a_task_may_trace_another_thread_of_the_guard),
+        cmocka_unit_test(a_task_may_freeze_all_tasks),
+        cmocka_unit_test(a_cgroup_that_was_frozen_is_not_used_again),
+        cmocka_unit_test(a_task_may_lower_the_limits_of_the_guard),
+        cmocka_unit_test(a_guard_whose_limits_cannot_be_raised_is_replaced),
         cmocka_unit_test(starts_meanwhile_wait_for_the_next_guard),
         cmocka_unit_test(a_stopped_guard_can_be_closed),
         cmocka_unit_test(a_guard_can_be_closed_while_it_is_replaced),
