@@ -103,17 +103,26 @@ static void log_clear(struct api_call *call) {
 
 /* ---- which outputs ------------------------------------------------------- */
 
+/* True if it was listed before. A start that was returned as if it had not been
+ * tried leaves its number to the next one, with another time. */
 static bool log_lists(struct log *log, const struct store_attempt *attempt,
-                      struct arena *arena, bool add) {
-    struct span key = span_of(
-        arena_printf(arena, "%u %.*s", attempt->attempt, (int)attempt->node.len,
-                     attempt->node.p == NULL ? "" : attempt->node.p));
+                      struct arena *arena) {
+    struct span key = span_of(arena_printf(
+        arena, "%u %" PRId64 " %.*s", attempt->attempt, attempt->assigned.ns,
+        (int)attempt->node.len,
+        attempt->node.p == NULL ? "" : attempt->node.p));
 
     if (map_get(&log->listed, key) != NULL)
         return true;
-    if (add)
-        (void)map_put(&log->listed, key, log);
+    (void)map_put(&log->listed, key, log);
     return false;
+}
+
+/* As in struct log_place. */
+static uint64_t log_assigned(const struct log *log,
+                             const struct store_attempt *attempt) {
+    uint64_t at = (uint64_t)attempt->assigned.ns;
+    return log->begun && at > log->begun_at ? at : 0;
 }
 
 static bool log_wants(const struct log *log,
@@ -139,9 +148,7 @@ static void log_add(struct api_call *call, struct log *log,
         .node = arena_span(&call->arena, attempt->node),
         .task = task == NULL ? 0 : task->at,
         .attempt = attempt->attempt,
-        .assigned = log->begun && (uint64_t)attempt->assigned.ns > log->begun_at
-                        ? (uint64_t)attempt->assigned.ns
-                        : 0,
+        .assigned = log_assigned(log, attempt),
     };
 }
 
@@ -229,7 +236,7 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
                    (uint64_t)attempts[i].assigned.ns <= log->begun_at &&
                    map_get(&last, attempts[i].node) != &attempts[i];
         if (log_wants(log, &attempts[i], &places) &&
-            !log_lists(log, &attempts[i], &arena, true) && !old)
+            !log_lists(log, &attempts[i], &arena) && !old)
             log_add(call, log, &attempts[i], &places);
     }
     log->begun = true;
@@ -261,6 +268,8 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
         return false;
     if (found) {
         log->grows = attempt.status == TASK_RUNNING;
+        if (!log_lists(log, &attempt, &arena))
+            log->now.assigned = log_assigned(log, &attempt);
         log->ended = attempt.ended;
         where = attempt.output;
         attempt_trace_parse(attempt.trace, &trace);

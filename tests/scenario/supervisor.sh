@@ -125,6 +125,7 @@ goes_on() {
     begun culprit
     ends 0 within pointsman wait culprit
     ends 0 within pointsman run -- echo on
+    same output "$(cat out)" on
     if [ -n "${again:-}" ]; then
         number=2
         begun bystander
