@@ -60,7 +60,13 @@ static struct span author_of(const struct meta *meta, struct arena *arena) {
 
 /* ---- admission ----------------------------------------------------------- */
 
-static struct approval_subject subject_of_new(const struct candidate *candidate,
+static bool has_links(const struct base *base, struct span target) {
+    const struct config_target *found = config_target(&base->config, target);
+    return found == NULL || found->symlinks == SYMLINKS_ALLOW;
+}
+
+static struct approval_subject subject_of_new(const struct base *base,
+                                              const struct candidate *candidate,
                                               struct span target,
                                               const struct policies *policies,
                                               struct arena *arena) {
@@ -83,6 +89,7 @@ static struct approval_subject subject_of_new(const struct candidate *candidate,
         .fault = policies->fault,
         .touches = touches,
         .touch_count = files + deleted,
+        .has_links = has_links(base, target),
         .tickets = meta->approval.items,
         .ticket_count = meta->approval.count,
     };
@@ -100,7 +107,7 @@ bool approvals_refuse(const struct base *base,
         candidate->unread_approvals)
         return false;
     struct approval_subject subject =
-        subject_of_new(candidate, target, &policies, &arena);
+        subject_of_new(base, candidate, target, &policies, &arena);
     struct approval_given *given =
         arena_alloc(&arena, (candidate->given_count + 1) * sizeof(*given));
     for (size_t i = 0; i < candidate->given_count; i++) {
@@ -164,6 +171,7 @@ subject_of(const struct base *base, const struct job *job,
         .fault = policies->fault,
         .touches = touches,
         .touch_count = touch_count,
+        .has_links = has_links(base, job->target),
         .tickets = meta->approval.items,
         .ticket_count = meta->approval.count,
     };

@@ -67,6 +67,27 @@ static bool matches(struct span whole, struct span text, bool paths) {
 
 /* ---- policies ------------------------------------------------------------ */
 
+static bool is_wild(struct span dir) {
+    return memchr(dir.p, '*', dir.len) != NULL ||
+           memchr(dir.p, '?', dir.len) != NULL;
+}
+
+/* True if the path is a directory that the pattern names, so that something
+ * else takes its place. The first component `**` is none: it matches wherever a
+ * link leads. */
+static bool replaces_directory(struct span pattern, struct span path,
+                               bool has_links) {
+    bool whole = pattern.len > 3 &&
+                 span_is(span_make(pattern.p + pattern.len - 3, 3), "/**");
+    for (size_t i = 0; i < pattern.len; i++) {
+        struct span dir = span_make(pattern.p, i);
+        if (pattern.p[i] == '/' && !span_is(dir, "**") &&
+            (!is_wild(dir) || (whole && has_links)) && matches(dir, path, true))
+            return true;
+    }
+    return false;
+}
+
 static bool any_path(const struct approval_policy *policy,
                      const struct approval_subject *subject) {
     /* A rollback names no files and may affect any. */
@@ -74,7 +95,11 @@ static bool any_path(const struct approval_policy *policy,
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
         for (size_t k = 0; k < policy->paths.count; k++)
-            if (matches(policy->paths.items[k], subject->touches[i].path, true))
+            if (matches(policy->paths.items[k], subject->touches[i].path,
+                        true) ||
+                replaces_directory(policy->paths.items[k],
+                                   subject->touches[i].path,
+                                   subject->has_links))
                 return true;
     return false;
 }

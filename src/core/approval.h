@@ -24,7 +24,8 @@ struct approval_policy {
     struct approval_list paths;   /* patterns, one of which must match one of
                                      its paths; empty: all. `*` matches anything
                                      but slashes, `**` anything, `?` one byte
-                                     except a slash */
+                                     except a slash. A directory that a pattern
+                                     names matches too (approval_subject) */
     struct span ticket; /* a pattern one ticket must match; empty: none */
     struct approval_list roles; /* "operator", "uid:7", "user:bob@host",
                                    "person:bob", "@group"; empty: anybody but
@@ -60,8 +61,15 @@ struct approval_subject {
     size_t key_count;
     /* Why no approval counts; NULL: approvals count. */
     const char *fault;
+    /* A path that is a directory of a pattern, such as `prod` of prod/eu/x:
+     * the set puts something else in its place, and so replaces what the policy
+     * protects. */
     const struct job_touch *touches;
     size_t touch_count;
+    /* Its target takes symbolic links, which replace a directory by another
+     * one. Then this includes directories with wildcards in their names, of
+     * patterns that cover everything below. */
+    bool has_links;
     const struct span *tickets; /* lines of ##approval */
     size_t ticket_count;
 };

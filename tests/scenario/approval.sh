@@ -269,6 +269,55 @@ by_files() {
     }
 }
 
+# make_link ID PATH TO: makes a set that adds a symbolic link
+make_link() {
+    make_set "$1" DC "$2" file
+    ln -sfn "$3" "$here/packing/lroot/$2"
+    tar -C "$here/packing" -cf "$made" meta lroot
+}
+
+# What a policy protects would be replaced by files that nobody has approved.
+link_over_policy() {
+    with_policies
+    cat >base/conf.d/links.conf <<'EOF'
+[target "main"]
+symlinks = allow
+[approval "team"]
+path = teams/*/keys/**
+EOF
+    make_set free DC free/keys/a free
+    pointsman change submit "$made"
+    make_link link prod free
+    pointsman change submit "$made"
+    make_link link2 teams/ann ../free
+    drop_set "$made"
+    make_set file DC teams file
+    pointsman change submit "$made"
+    make_link other src/link ../free
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    for id in link link2 file; do
+        in_one_place $id Q
+    done
+    for id in free other; do
+        in_one_place $id D
+    done
+    pointsman why link >why
+    says "approval 'prod': 0 of 1" why
+    pointsman why link2 >why
+    says "approval 'team': 0 of 1" why
+    printf '[approval "prod"]\nunapproved = refuse\n' >base/conf.d/more.conf
+    make_link link3 prod free
+    ends 100 pointsman change submit "$made"
+    says "approval 'prod': 0 of 1" err
+    make_link link4 prod free
+    ends 100 by_files "$made"
+    says "approval 'prod': 0 of 1" err
+}
+
+scenario 'no set replaces a directory of a policy without approval' \
+    link_over_policy
+
 # matrix WAY...: submits sets of each class, target and path in this way
 matrix() {
     number=$((number + 1))

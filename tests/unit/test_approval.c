@@ -68,7 +68,14 @@ static void patterns_match_paths(void **state) {
         {"a/**/b", "a/b", true},
         {"a/**/b", "a/x/y/b", true},
         {"a/**/b", "a/xb", false},
-        {"a/**", "a", false},
+        {"a/**", "a", true},
+        {"a/b/*.c", "a/b", true},
+        {"a/b/**", "a", true},
+        {"a/b/**", "b", false},
+        {"a/b/**", "a/c", false},
+        {"**/a/**", "x", false},
+        {"*/a/**", "x", false},
+        {"a", "a/b", false},
         {"**/*", "f", true},
         {"**/a/b", "a/a/b", true},
         {"**/a/**/b", "x/a/y/a/z/b", true},
@@ -79,6 +86,29 @@ static void patterns_match_paths(void **state) {
         struct span pattern = span_of(cases[i].pattern);
         struct approval_policy policy = {.paths = {&pattern, 1}, .count = 1};
         struct approval_subject subject = subject_of(CLASS_DC, cases[i].path);
+        if (applies(&policy, &subject) != cases[i].matches)
+            fail_msg("'%s' on '%s'", cases[i].pattern, cases[i].path);
+    }
+}
+
+/* Where sets may have links, these may lead to what nobody has approved. */
+static void links_may_replace_directories_with_wildcards(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *path;
+        bool matches;
+    } cases[] = {
+        {"*/a/**", "x", true},          {"*/a/**", "x/a", true},
+        {"*/a/**", "x/b", false},       {"a/**/b/**", "a/x/y", true},
+        {"a/b?/**", "a/b1", true},      {"*/a/*.c", "x", false},
+        {"**/a/**", "x", false},        {"**/a/**", "x/y/a", true},
+        {"**/a/*/b/**", "x/a/y", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct span pattern = span_of(cases[i].pattern);
+        struct approval_policy policy = {.paths = {&pattern, 1}, .count = 1};
+        struct approval_subject subject = subject_of(CLASS_DC, cases[i].path);
+        subject.has_links = true;
         if (applies(&policy, &subject) != cases[i].matches)
             fail_msg("'%s' on '%s'", cases[i].pattern, cases[i].path);
     }
@@ -503,6 +533,7 @@ static void the_late_approval_that_is_due_first_is_owed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_match_paths),
+        cmocka_unit_test(links_may_replace_directories_with_wildcards),
         cmocka_unit_test(a_policy_applies_by_class_target_and_path),
         cmocka_unit_test(submitters_cannot_approve_their_own_sets),
         cmocka_unit_test(one_person_counts_once),
