@@ -396,12 +396,12 @@ static void task_json(struct api_call *call, const struct job *job,
     line_end(call);
 }
 
-/* ?filter= (api/task_match.h) */
+/* ?filter= (wire/filter.h) */
 void api_tasks(struct api_call *call) {
     static const char *const keys[] = {"filter", NULL};
     CLEANUP(map_clear) struct map last = MAP_INIT; /* of each node */
     struct job job;
-    struct task_match match;
+    struct filter filter;
     struct store_attempt *attempts;
     struct store_task *tasks, single;
     size_t count, attempt_count;
@@ -409,8 +409,8 @@ void api_tasks(struct api_call *call) {
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    if (!task_match_parse(api_query(call, "filter"), &call->arena, &match,
-                          &err) ||
+    if (!filter_parse(api_query(call, "filter"), FILTER_TASKS, &call->arena,
+                      &filter, &err) ||
         !store_tasks(call->api->options.store, job.num, &call->arena, &tasks,
                      &count, &err) ||
         !store_attempts(call->api->options.store, job.num, &call->arena,
@@ -431,7 +431,7 @@ void api_tasks(struct api_call *call) {
     }
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < count; i++)
-        if (task_match_test(&match, &tasks[i]))
+        if (task_match(&filter, &tasks[i]))
             task_json(call, &job, &tasks[i], map_get(&last, tasks[i].node));
     api_end(call);
 }

@@ -7,7 +7,7 @@ bool job_match_parse(struct span text, struct arena *arena,
     char letters[JOB_STATES + 1];
 
     *ret_match = (struct job_match){0};
-    if (!filter_parse(text, arena, &ret_match->filter, err))
+    if (!filter_parse(text, FILTER_JOBS, arena, &ret_match->filter, err))
         return false;
     filter_states(&ret_match->filter, letters);
     for (const char *c = letters; *c != '\0'; c++) {

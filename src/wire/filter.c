@@ -32,6 +32,7 @@ static const struct {
 
 struct reader {
     struct span text;
+    enum filter_of of;
     size_t at;
     struct arena *arena;
     struct filter_term *terms;
@@ -69,6 +70,8 @@ static bool refuse(struct reader *reader, size_t at, const char *format, ...) {
     return err_wrap(reader->err, "filter, at byte %zu", at + 1);
 }
 
+enum { WORDS_SHOWN = 8 }; /* of those that are known */
+
 static bool refuse_word(struct reader *reader, size_t at, const char *what,
                         struct span word, const char *const *known,
                         size_t count) {
@@ -77,7 +80,11 @@ static bool refuse_word(struct reader *reader, size_t at, const char *what,
     if (near)
         return refuse(reader, at, "unknown %s '%s', did you mean '%s'?", what,
                       copy, near);
-    return refuse(reader, at, "unknown %s '%s'", what, copy);
+    CLEANUP(text_clear) struct text all = TEXT_INIT;
+    for (size_t i = 0; i < count && count <= WORDS_SHOWN; i++)
+        text_addf(&all, "%s%s", i > 0 ? ", " : "; use ", known[i]);
+    return refuse(reader, at, "unknown %s '%s'%s", what, copy,
+                  text_string(&all));
 }
 
 /* Takes a value up to a blank, or to a comma if `list`; "..." protects both.
@@ -108,14 +115,22 @@ static bool take_value(struct reader *reader, bool list, struct span *ret_value,
     return true;
 }
 
+/* There is room for a power of two. */
 static void add_value(struct reader *reader, struct filter_term *term,
                       struct span value) {
-    struct span *grown =
-        arena_alloc(reader->arena, (term->value_count + 1) * sizeof *grown);
-    if (term->value_count)
-        memcpy(grown, term->values, term->value_count * sizeof *grown);
-    grown[term->value_count++] = value;
-    term->values = grown;
+    size_t count = term->value_count;
+    if ((count & (count - 1)) == 0) {
+        struct span *grown =
+            arena_alloc(reader->arena, (2 * count + 1) * sizeof *grown);
+        if (count > 0)
+            memcpy(grown, term->values, count * sizeof *grown);
+        term->values = grown;
+    }
+    term->values[term->value_count++] = value;
+}
+
+char filter_task_state(enum task_status status) {
+    return (char)('a' + status);
 }
 
 /* A state is given by its word, its letter, or a word for several. */
@@ -128,6 +143,20 @@ static unsigned states_of(struct span word) {
         if (span_is(word, states[i].word))
             return states[i].states;
     return 0;
+}
+
+static bool take_task_state(struct reader *reader, size_t at,
+                            struct span *value) {
+    const char *known[TASK_STATUSES];
+    enum task_status status;
+    for (unsigned i = 0; i < TASK_STATUSES; i++)
+        known[i] = job_task_status_word((enum task_status)i);
+    if (!job_task_status_parse(*value, &status))
+        return refuse_word(reader, at, "state of a task", *value, known,
+                           COUNT(known));
+    char letter = filter_task_state(status);
+    *value = arena_span(reader->arena, span_make(&letter, 1));
+    return true;
 }
 
 static bool take_state(struct reader *reader, size_t at, struct span *value) {
@@ -172,7 +201,10 @@ static bool check_word(struct reader *reader, size_t at,
                        count);
 }
 
-enum { VALUES_MOST = 256 };
+enum {
+    FILTER_BYTES = 64 << 10,
+    VALUES_MOST = 256 /* each is compared with many jobs */
+};
 
 static bool take_values(struct reader *reader, struct filter_term *term) {
     for (;;) {
@@ -184,14 +216,15 @@ static bool take_values(struct reader *reader, struct filter_term *term) {
         if (!value.len && !quoted)
             return refuse(reader, at, "a value is missing");
         if (fields[term->field].kind == VALUE_STATE &&
-            !take_state(reader, at, &value))
+            !(reader->of == FILTER_JOBS ? take_state(reader, at, &value)
+                                        : take_task_state(reader, at, &value)))
             return false;
         if ((fields[term->field].kind == VALUE_KIND ||
              fields[term->field].kind == VALUE_CLASS) &&
             term->op == FILTER_IS &&
             !check_word(reader, at, term->field, value))
             return false;
-        if (term->value_count == VALUES_MOST)
+        if (reader->of == FILTER_JOBS && term->value_count == VALUES_MOST)
             return refuse(reader, at, "more than %d values", VALUES_MOST);
         add_value(reader, term, value);
         if (here(reader) != ',')
@@ -230,17 +263,25 @@ static bool take_duration(struct reader *reader, struct filter_term *term) {
                   (int)value.len, value.p ? value.p : "");
 }
 
+static bool is_known(const struct reader *reader, int field) {
+    return reader->of == FILTER_JOBS || field == FILTER_STATE ||
+           field == FILTER_NODE;
+}
+
 static bool find_field(struct reader *reader, size_t at, struct span word,
                        enum filter_field *ret_field) {
     const char *known[FILTER_WORD];
+    size_t count = 0;
     for (int f = 0; f < FILTER_WORD; f++) {
-        known[f] = fields[f].word;
+        if (!is_known(reader, f))
+            continue;
+        known[count++] = fields[f].word;
         if (span_is(word, fields[f].word)) {
             *ret_field = (enum filter_field)f;
             return true;
         }
     }
-    return refuse_word(reader, at, "field", word, known, FILTER_WORD);
+    return refuse_word(reader, at, "field", word, known, count);
 }
 
 static bool find_op(struct reader *reader, struct filter_term *term,
@@ -263,12 +304,20 @@ static bool find_op(struct reader *reader, struct filter_term *term,
                   sign);
 }
 
+static bool is_sign(const struct reader *reader, size_t len, char c) {
+    if (reader->of == FILTER_JOBS)
+        return c != '\0' && strchr(":=~<>", c) != NULL;
+    return c == ':' ||
+           (c == '~' && span_is(span_make(reader->text.p + reader->at, len),
+                                fields[FILTER_NODE].word));
+}
+
 /* FIELD SIGN VALUE: *ret_len is the length of FIELD; false: a bare word. */
 static bool has_field(const struct reader *reader, size_t *ret_len) {
     size_t len = 0;
     while (reader->at + len < reader->text.len) {
         char c = reader->text.p[reader->at + len];
-        if (strchr(":=~<>", c) && c) {
+        if (is_sign(reader, len, c)) {
             *ret_len = len;
             return len > 0;
         }
@@ -284,6 +333,8 @@ static bool take_bare(struct reader *reader, struct filter_term *term) {
     bool quoted;
     size_t at = reader->at;
     term->field = FILTER_WORD;
+    if (reader->of == FILTER_TASKS)
+        return take_values(reader, term);
     if (!take_value(reader, false, &value, &quoted))
         return false;
     if (!value.len)
@@ -292,9 +343,17 @@ static bool take_bare(struct reader *reader, struct filter_term *term) {
     return true;
 }
 
+/* A node may be called "-". */
+static bool is_negated(const struct reader *reader) {
+    size_t next = reader->at + 1;
+    return here(reader) == '-' &&
+           (reader->of == FILTER_JOBS ||
+            (next < reader->text.len && !is_blank(reader->text.p[next])));
+}
+
 static bool take_term(struct reader *reader, struct filter_term *term) {
     size_t len;
-    if (here(reader) == '-') {
+    if (is_negated(reader)) {
         term->negate = true;
         reader->at++;
     }
@@ -331,12 +390,10 @@ static bool add_term(struct reader *reader, struct filter_term term) {
     return true;
 }
 
-enum { FILTER_BYTES = 64 << 10 };
-
-bool filter_parse(struct span text, struct arena *arena,
+bool filter_parse(struct span text, enum filter_of of, struct arena *arena,
                   struct filter *ret_filter, struct err *err) {
     CLEANUP(reader_clear)
-    struct reader reader = {.text = text, .arena = arena, .err = err};
+    struct reader reader = {.text = text, .of = of, .arena = arena, .err = err};
     *ret_filter = (struct filter){0};
     if (text.len > FILTER_BYTES)
         return err_set(err, ERR_USAGE, "filter of more than %d bytes",
@@ -430,6 +487,14 @@ static bool word_match(struct span word, const struct filter_facts *facts) {
     return memchr(word.p, '*', word.len) && glob_match(word, facts->id);
 }
 
+static bool any_word(const struct filter_term *term,
+                     const struct filter_facts *facts) {
+    for (size_t i = 0; i < term->value_count; i++)
+        if (word_match(term->values[i], facts))
+            return true;
+    return false;
+}
+
 static bool duration_match(const struct filter_term *term, struct wall begin,
                            struct wall now) {
     int64_t ms = wall_ms_since(now, begin);
@@ -468,7 +533,7 @@ static bool term_match(const struct filter_term *term,
     case FILTER_SINCE:
         return duration_match(term, facts->since, now);
     case FILTER_WORD:
-        return word_match(term->values[0], facts);
+        return any_word(term, facts);
     case FILTER_FIELDS:
         break;
     }

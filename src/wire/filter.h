@@ -10,7 +10,12 @@
  * with \" and \\.
  *
  *     state kind class target id node reason arg touches held owed overdue age
- *     since */
+ *     since
+ *
+ * Filters of the tasks of an array have the fields state and node. A bare word
+ * is a part of the node there, and may be several with commas between them. As
+ * nodes may be any text, only `state:`, `node:` and `node~` begin with a field,
+ * another word before `:` is an error, and the rest is a bare word. */
 #ifndef POINTSMAN_WIRE_FILTER_H
 #define POINTSMAN_WIRE_FILTER_H
 
@@ -31,13 +36,16 @@ enum filter_field {
     FILTER_FIELDS
 };
 
+enum filter_of { FILTER_JOBS, FILTER_TASKS };
+
 enum filter_op { FILTER_IS, FILTER_HAS, FILTER_MORE, FILTER_LESS };
 
 struct filter_term {
     enum filter_field field;
     enum filter_op op;
     bool negate;
-    struct span *values; /* any of them matches; states as their letters */
+    struct span *values; /* any of them matches; states as their letters, those
+                            of tasks as filter_task_state */
     size_t value_count;
     int64_t ms; /* age, since */
     bool flag;  /* held, owed, overdue */
@@ -48,9 +56,10 @@ struct filter {
     size_t count;
 };
 
-/* The facts about a job that a filter may test. */
+/* The facts about a job that a filter may test. Of a task: its state, and the
+ * node as `id`, `node` and `arg`. */
 struct filter_facts {
-    char state; /* one of QSPXDFTA */
+    char state; /* one of QSPXDFTA; of a task: filter_task_state */
     bool held, owed, overdue;
     struct span kind, class, target, id, node, reason;
     struct span arg; /* command line or message, for ~ and bare words */
@@ -62,12 +71,13 @@ struct filter_facts {
 
 /* Results live in the arena. Error ERR_USAGE: what is wrong, at which byte, and
  * a suggestion. */
-bool filter_parse(struct span text, struct arena *arena,
+bool filter_parse(struct span text, enum filter_of of, struct arena *arena,
                   struct filter *ret_filter, struct err *err);
+char filter_task_state(enum task_status status);
 bool filter_match(const struct filter *filter, const struct filter_facts *facts,
                   struct wall now);
-/* Letters of the states that can match at all, so that only these are searched.
- */
+/* Letters of the states of jobs that can match at all, so that only these are
+ * searched. */
 void filter_states(const struct filter *filter,
                    char ret_states[JOB_STATES + 1]);
 

@@ -174,13 +174,17 @@ $ pointsman tasks night -- 'node~m1' -node:item1; pointsman tasks night state:ru
 | TASK    STATUS  ATTEMPT  EXIT  TOOK  DETAIL
 | item10  done    1        0     ...
 | item11  done    1        0     ...
+$ pointsman tasks night 'node:*1,"item10"' -- '-item1"1"' | cut -d' ' -f1
+| TASK
+| item1
+| item10
 $ pointsman tasks --json night item7
 | {"job":"night","node":"item7","status":"failed","attempt":1,"worker":"local","not_before":null,"started":"...","ended":"...","exit_code":1,"signal":null,"detail":"..."}
 $ pointsman tasks night state:faild
-! pointsman: 'faild' is not a state of a task; they are: unstarted, running, done, incomplete, backoff, failed, lost
+! pointsman: filter, at byte 7: unknown state of a task 'faild', did you mean 'failed'?
 = 64
 $ pointsman tasks night color:red
-! pointsman: 'color:red' is no term for tasks: use state:STATE, node:NODE, node~PART or a part of the node
+! pointsman: filter, at byte 1: unknown field 'color'; use state, node
 = 64
 $ pointsman logs --failed --label night; pointsman logs --failed --attempts night
 | item7: out item7

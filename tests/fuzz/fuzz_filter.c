@@ -1,5 +1,5 @@
-/* Filters: if a filter matches a job, its set of possible states includes
- * the job's state. */
+/* Filters: if a filter matches a job, its set of possible states includes the
+ * job's state. */
 #include <assert.h>
 
 #include "lib/arena.h"
@@ -21,7 +21,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                                  .touch_count = 1};
     char states[JOB_STATES + 1];
 
-    if (!filter_parse(span_make(data, bytes), &arena, &filter, &err)) {
+    /* With the facts of a task nothing may go wrong either. */
+    if (filter_parse(span_make(data, bytes), FILTER_TASKS, &arena, &filter,
+                     &err))
+        (void)filter_match(&filter, &facts, wall_from_s(100));
+    else
+        assert(err.kind == ERR_USAGE && err.text[0]);
+    if (!filter_parse(span_make(data, bytes), FILTER_JOBS, &arena, &filter,
+                      &err)) {
         assert(err.kind == ERR_USAGE && err.text[0]);
         return 0;
     }

@@ -34,7 +34,7 @@ static bool matches(const char *text) {
     struct filter filter;
     struct filter_facts facts = a_job();
     struct err err = {0};
-    if (!filter_parse(span_of(text), &arena, &filter, &err))
+    if (!filter_parse(span_of(text), FILTER_JOBS, &arena, &filter, &err))
         fail_msg("%s: %s", text, err.text);
     return filter_match(&filter, &facts, now);
 }
@@ -93,6 +93,91 @@ static void terms_match_the_fields_they_name(void **state) {
             fail_msg("matches: %s", no[i]);
 }
 
+static bool matches_task(const char *text, const char *node) {
+    struct filter filter;
+    struct filter_facts facts = {.state = filter_task_state(TASK_FAILED),
+                                 .id = span_of(node),
+                                 .node = span_of(node),
+                                 .arg = span_of(node)};
+    struct err err = {0};
+    if (!filter_parse(span_of(text), FILTER_TASKS, &arena, &filter, &err))
+        fail_msg("%s: %s", text, err.text);
+    return filter_match(&filter, &facts, now);
+}
+
+static void tasks_are_filtered_by_their_state_and_node(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *node;
+        bool matches;
+    } cases[] = {
+        {"", "n1", true},
+        {"state:failed", "n1", true},
+        {"state:running,failed", "n1", true},
+        {"-state:failed", "n1", false},
+        {"state:backoff", "n1", false},
+        {"node:n1", "n1", true},
+        {"node:n", "n1", false},
+        {"node:n2,n1", "n1", true},
+        {"node:n*", "n1", true},
+        {"node~1", "n1", true},
+        {"1", "n1", true},
+        {"x,1", "n1", true},
+        {"x,y", "n1", false},
+        {"-1", "n1", false},
+        {"-", "a-b", true},
+        {"-", "ab", false},
+        {"n*1", "n21", true},
+        {"state:failed -2", "n1", true},
+        {"\"a b\"", "a b c", true},
+        {"node:\"a b\"", "a b", true},
+        {"node:\"a,b\"", "a,b", true},
+        {"seed=1", "--seed=10", true},
+        {"a~b", "xa~b", true},
+        {"state~b", "b", false},
+        {"a<b>c", "a<b>c", true},
+        {"h1:80", "h1:80", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (matches_task(cases[i].text, cases[i].node) != cases[i].matches)
+            fail_msg("'%s' on '%s'", cases[i].text, cases[i].node);
+}
+
+static void a_filter_may_list_many_tasks(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, "node:n");
+    for (unsigned i = 0; i < 1000; i++)
+        text_addf(&text, ",n%u", i);
+    assert_true(matches_task(text_string(&text), "n"));
+    assert_true(matches_task(text_string(&text), "n777"));
+    assert_false(matches_task(text_string(&text), "n1000"));
+}
+
+static void errors_of_filters_of_tasks_name_what_there_is(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"class:EM",
+         "filter, at byte 1: unknown field 'class'; use state, node"},
+        {"x nod:a",
+         "filter, at byte 3: unknown field 'nod', did you mean 'node'?"},
+        {"state:faild", "filter, at byte 7: unknown state of a task 'faild', "
+                        "did you mean 'failed'?"},
+        {"state:queued", "filter, at byte 7: unknown state of a task "
+                         "'queued'; use unstarted, running, done, incomplete, "
+                         "backoff, failed, lost"},
+        {"\"n1", "filter, at byte 1: unterminated \""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct filter filter;
+        struct err err = {0};
+        assert_false(filter_parse(span_of(cases[i][0]), FILTER_TASKS, &arena,
+                                  &filter, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_string_equal(err.text, cases[i][1]);
+    }
+}
+
 static void errors_name_the_position_and_suggest_a_correction(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -114,7 +199,8 @@ static void errors_name_the_position_and_suggest_a_correction(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct filter filter;
         struct err err = {0};
-        assert_false(filter_parse(span_of(cases[i][0]), &arena, &filter, &err));
+        assert_false(filter_parse(span_of(cases[i][0]), FILTER_JOBS, &arena,
+                                  &filter, &err));
         assert_int_equal(err.kind, ERR_USAGE);
         assert_string_equal(err.text, cases[i][1]);
     }
@@ -131,7 +217,8 @@ static void a_filter_knows_which_states_can_match(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct filter filter;
         char states[JOB_STATES + 1];
-        assert_true(filter_parse(span_of(cases[i][0]), &arena, &filter, NULL));
+        assert_true(filter_parse(span_of(cases[i][0]), FILTER_JOBS, &arena,
+                                 &filter, NULL));
         filter_states(&filter, states);
         assert_string_equal(states, cases[i][1]);
     }
@@ -141,6 +228,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terms_match_the_fields_they_name),
         cmocka_unit_test(errors_name_the_position_and_suggest_a_correction),
+        cmocka_unit_test(tasks_are_filtered_by_their_state_and_node),
+        cmocka_unit_test(a_filter_may_list_many_tasks),
+        cmocka_unit_test(errors_of_filters_of_tasks_name_what_there_is),
         cmocka_unit_test(a_filter_knows_which_states_can_match),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
