@@ -26,7 +26,7 @@ static void event_line(struct api_call *call, const struct stream *stream,
         text_addf(&call->out, "id: %" PRIu64 "\nevent: %s\ndata: ", event->seq,
                   job_event_kind_word(event->kind));
     json_open(&json, &call->out);
-    job_event_json(&json, event);
+    job_event_json(&json, event, NULL);
     text_adds(&call->out, stream->sse ? "\n\n" : "\n");
 }
 

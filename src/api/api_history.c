@@ -18,7 +18,50 @@ static void line_end(struct api_call *call) {
 
 struct listing {
     uint64_t num, after_seq, left;
+    struct map attempts; /* of the job, by attempt_key */
 };
+
+static struct span attempt_key(struct span node, unsigned attempt,
+                               struct arena *arena) {
+    return span_of(
+        arena_printf(arena, "%u %.*s", attempt, (int)node.len, node.p));
+}
+
+static bool attempts_load(struct api_call *call, struct listing *listing,
+                          struct err *err) {
+    struct store_attempt *attempts;
+    size_t count;
+    if (!store_attempts(call->api->options.store, listing->num, &call->arena,
+                        &attempts, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        (void)map_put(
+            &listing->attempts,
+            attempt_key(attempts[i].node, attempts[i].attempt, &call->arena),
+            &attempts[i]);
+    return true;
+}
+
+static void listing_clear(struct api_call *call) {
+    struct listing *listing = call->state;
+    map_clear(&listing->attempts);
+}
+
+/* The attempt that ended with the event; NULL: none did. */
+static const struct store_attempt *event_ended(const struct listing *listing,
+                                               const struct store_event *event,
+                                               struct arena *arena) {
+    enum task_status status;
+    bool of_job = event->kind == EVENT_MOVE && event->from == STATE_EXECUTING;
+    bool of_task = event->kind == EVENT_TASK &&
+                   job_task_status_parse(event->reason, &status) &&
+                   status != TASK_RUNNING && status != TASK_UNSTARTED;
+    if (event->num != listing->num || (!of_job && !of_task))
+        return NULL;
+    return map_get(
+        &listing->attempts,
+        attempt_key(of_task ? event->detail : SPAN(""), event->attempt, arena));
+}
 
 static void history_work(struct api_call *call) {
     struct listing *listing = call->state;
@@ -41,7 +84,8 @@ static void history_work(struct api_call *call) {
         for (size_t i = 0; i < count; i++) {
             struct json json;
             json_open(&json, &call->out);
-            job_event_json(&json, &events[i]);
+            job_event_json(&json, &events[i],
+                           event_ended(listing, &events[i], &arena));
             line_end(call);
             listing->after_seq = events[i].seq;
         }
@@ -125,7 +169,8 @@ static bool rollback_history(struct api_call *call,
          i++) {
         struct json json;
         json_open(&json, &call->out);
-        job_event_json(&json, &events.p[i]);
+        job_event_json(&json, &events.p[i],
+                       event_ended(listing, &events.p[i], &call->arena));
         line_end(call);
     }
     free(events.p);
@@ -172,6 +217,12 @@ void api_history(struct api_call *call) {
         !api_query_u64(call, "tail", UINT64_MAX, &tail) || !api_job(call, &job))
         return;
     listing->num = job.num;
+    call->state = listing;
+    call->clear = listing_clear;
+    if (!attempts_load(call, listing, &err)) {
+        api_fail(call, &err);
+        return;
+    }
     if (job_has(&job, JOB_ROLLS_BACK)) {
         if (!rollback_history(call, listing, tail, &job, &err)) {
             api_fail(call, &err);
@@ -185,7 +236,6 @@ void api_history(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    call->state = listing;
     call->work = history_work;
     api_reply(call, 200, api_lines);
 }
@@ -365,6 +415,7 @@ static void last_json(struct json *json, const struct store_attempt *last) {
         json_span(json, last->detail);
     else
         json_null(json);
+    job_usage_json(json, ended ? last->cpu_us : 0, ended ? last->peak_kib : 0);
 }
 
 static void task_json(struct api_call *call, const struct job *job,

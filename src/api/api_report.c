@@ -2,6 +2,7 @@
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
+#include "api/job_json.h"
 #include "core/reason.h"
 #include "core/report.h"
 #include "scheduler/runner.h"
@@ -17,10 +18,11 @@ static void reporting_clear(struct api_call *call) {
     report_free(reporting->report);
 }
 
-/* The times are those of its processes: an assignment may wait for its start
- * for long. If the server died, nobody saw when the process started. */
-static void add_times(const struct store_attempt *attempts, size_t count,
-                      struct report_sample *sample) {
+/* What they used, and their times, which are those of the processes: an
+ * assignment may wait for its start for long. If the server died, nobody saw
+ * when the process started. */
+static void add_attempts(const struct store_attempt *attempts, size_t count,
+                         struct report_sample *sample) {
     for (size_t i = 0; i < count; i++) {
         const struct store_attempt *attempt = &attempts[i];
         bool lost =
@@ -29,6 +31,9 @@ static void add_times(const struct store_attempt *attempts, size_t count,
         report_sample_attempt(sample,
                               lost ? attempt->assigned : attempt->started,
                               lost ? (struct wall){0} : attempt->ended);
+        sample->cpu_us += attempt->cpu_us;
+        if (attempt->peak_kib > sample->peak_kib)
+            sample->peak_kib = attempt->peak_kib;
     }
 }
 
@@ -76,7 +81,7 @@ static bool add_job(struct api_call *call, const struct job *job,
         if (!store_attempts(call->api->options.store, job->num, arena,
                             &attempts, &count, err))
             return false;
-        add_times(attempts, count, &sample);
+        add_attempts(attempts, count, &sample);
         add_running(call, job, &sample);
     }
     report_add(reporting->report, &sample);
@@ -154,6 +159,7 @@ static void group_json(struct api_call *call,
     key_ms(&json, "wait_p95_ms", group->wait_p95_ms);
     key_ms(&json, "run_p50_ms", group->run_p50_ms);
     key_ms(&json, "run_p95_ms", group->run_p95_ms);
+    job_usage_json(&json, group->cpu_us, group->peak_kib);
     json_key(&json, "failures");
     json_object(&json);
     for (size_t i = 0; i < group->failure_count; i++) {

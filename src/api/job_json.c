@@ -279,7 +279,21 @@ void job_attempt_json(struct json *json, const struct job *job,
     json_end(json);
 }
 
-void job_event_json(struct json *json, const struct store_event *event) {
+static void usage_member(struct json *json, const char *key, uint64_t value) {
+    json_key(json, key);
+    if (value == 0)
+        json_null(json);
+    else
+        json_i64(json, (int64_t)value);
+}
+
+void job_usage_json(struct json *json, uint64_t cpu_us, uint64_t peak_kib) {
+    usage_member(json, "cpu_us", cpu_us);
+    usage_member(json, "peak_kib", peak_kib);
+}
+
+void job_event_json(struct json *json, const struct store_event *event,
+                    const struct store_attempt *ended) {
     json_object(json);
     json_key(json, "seq");
     json_u64_string(json, event->seq);
@@ -293,6 +307,8 @@ void job_event_json(struct json *json, const struct store_event *event) {
     json_put_span(json, "actor", event->actor);
     json_put_span(json, "reason", event->reason);
     json_put_span(json, "detail", event->detail);
+    if (ended != NULL)
+        job_usage_json(json, ended->cpu_us, ended->peak_kib);
     if (event->facts.len > 0) {
         json_key(json, "facts");
         json_raw(json, event->facts);

@@ -27,7 +27,12 @@ void job_attempt_json(struct json *json, const struct job *job,
                       const struct output_loss *loss);
 /* The members `lost_bytes`, `lost_origins` and `lost_reason`. */
 void job_loss_json(struct json *json, const struct output_loss *loss);
-void job_event_json(struct json *json, const struct store_event *event);
+/* The members `cpu_us` and `peak_kib` of the open object; null: not known. */
+void job_usage_json(struct json *json, uint64_t cpu_us, uint64_t peak_kib);
+/* `ended`: the attempt that ended with the event, to show what it used; NULL:
+ * none. */
+void job_event_json(struct json *json, const struct store_event *event,
+                    const struct store_attempt *ended);
 
 /* What the job does, in one line: the command as typed, or the first line of
  * a change's message. */

@@ -7,9 +7,10 @@
 #include <inttypes.h>
 
 static const char *const titles[] = {
-    "DAY",      "CLASS",  "TARGET",     "JOBS", "SUBMITTED", "IN PROGRESS",
-    "APPLIED",  "FAILED", "TERMINATED", "BACK", "ROLLBACKS", "OWED",
-    "WAIT p50", "p95",    "RUN p50",    "p95",  "INVERTED",  "FAILURES"};
+    "DAY",         "CLASS",   "TARGET",   "JOBS",       "SUBMITTED",
+    "IN PROGRESS", "APPLIED", "FAILED",   "TERMINATED", "BACK",
+    "ROLLBACKS",   "OWED",    "WAIT p50", "p95",        "RUN p50",
+    "p95",         "CPU",     "MEMORY",   "INVERTED",   "FAILURES"};
 static struct table table;
 
 static const char *count_of(struct span line, const char *key,
@@ -17,11 +18,12 @@ static const char *count_of(struct span line, const char *key,
     return arena_printf(arena, "%" PRId64, call_line_number(line, key));
 }
 
-/* "350 ms", "12.3 s", "4.0 min"; empty if there is no time. */
-static const char *time_of(struct span line, const char *key,
+/* "350 ms", "12.3 s", "4.0 min"; empty if there is no time. The value has
+ * `in_ms` parts of a millisecond. */
+static const char *time_of(struct span line, const char *key, double in_ms,
                            struct arena *arena) {
     const char *text = call_line_text(line, key, arena);
-    double ms = (double)call_line_number(line, key);
+    double ms = (double)call_line_number(line, key) / in_ms;
     if (text[0] == '\0')
         return "";
     if (ms < 1000)
@@ -29,6 +31,12 @@ static const char *time_of(struct span line, const char *key,
     if (ms < 120000)
         return arena_printf(arena, "%.1f s", ms / 1000);
     return arena_printf(arena, "%.1f min", ms / 60000);
+}
+
+/* "34.0 MiB"; empty if it is not known. */
+static const char *memory_of(struct span line, struct arena *arena) {
+    int64_t kib = call_line_number(line, "peak_kib");
+    return kib == 0 ? "" : arena_printf(arena, "%.1f MiB", (double)kib / 1024);
 }
 
 /* "2", "2, 1 overdue" */
@@ -84,7 +92,9 @@ static void row(struct span line, struct arena *arena) {
     table_cell(&table, count_with(line, "owed", "overdue", "overdue", arena),
                CONSOLE_PLAIN);
     for (size_t i = 0; i < COUNT(times); i++)
-        table_cell(&table, time_of(line, times[i], arena), CONSOLE_PLAIN);
+        table_cell(&table, time_of(line, times[i], 1, arena), CONSOLE_PLAIN);
+    table_cell(&table, time_of(line, "cpu_us", 1000, arena), CONSOLE_PLAIN);
+    table_cell(&table, memory_of(line, arena), CONSOLE_PLAIN);
     table_cell(&table, count_of(line, "inversions", arena), CONSOLE_PLAIN);
     table_cell(&table, failures_of(line, arena), CONSOLE_PLAIN);
 }
@@ -117,7 +127,7 @@ static const char *const csv_groups[][2] = {{"submitted", "submitted"},
 static const char *const csv_figures[] = {
     "rolled_back", "rollbacks",   "rollbacks_empty", "owed",
     "overdue",     "wait_p50_ms", "wait_p95_ms",     "run_p50_ms",
-    "run_p95_ms",  "inversions"};
+    "run_p95_ms",  "cpu_us",      "peak_kib",        "inversions"};
 
 static void csv_head(void) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;

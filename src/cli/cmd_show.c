@@ -488,6 +488,15 @@ static const char *event_was(struct span line, struct arena *arena) {
     return was[0] == '\0' ? "" : arena_printf(arena, " (was %s)", was);
 }
 
+/* " (CPU 1.2 s, memory 34.0 MiB)": what the attempt used that ended; or "" */
+static const char *event_used(struct span line, struct arena *arena) {
+    int64_t cpu_us = call_line_number(line, "cpu_us");
+    int64_t kib = call_line_number(line, "peak_kib");
+    return cpu_us == 0 && kib == 0
+               ? ""
+               : arena_printf(arena, " (%s)", uses(cpu_us, kib, arena));
+}
+
 static void show_event(struct span line, struct arena *arena) {
     const char *kind = call_line_text(line, "kind", arena);
     const char *from = call_line_text(line, "from", arena);
@@ -497,7 +506,7 @@ static void show_event(struct span line, struct arena *arena) {
     bool moves = strcmp(kind, "move") == 0;
 
     (void)console_printf(
-        "%s %s %s %s%s%s%s%s%s%s\n", call_line_text(line, "at", arena),
+        "%s %s %s %s%s%s%s%s%s%s%s\n", call_line_text(line, "at", arena),
         call_line_text(line, "id", arena),
         moves ? arena_printf(arena, "%s%s%s%s%s", from[0] == '\0' ? "-" : from,
                              " > ", console_colour(state_colour(to)), to,
@@ -505,7 +514,8 @@ static void show_event(struct span line, struct arena *arena) {
               : kind,
         reason, reason[0] == '\0' ? "" : " ",
         call_line_printable(line, "actor", arena), event_from(line, arena),
-        detail[0] == '\0' ? "" : ": ", detail, event_was(line, arena));
+        detail[0] == '\0' ? "" : ": ", detail, event_was(line, arena),
+        event_used(line, arena));
 }
 
 int cmd_history(struct call *call) {

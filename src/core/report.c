@@ -139,6 +139,9 @@ void report_add(struct report *report, const struct report_sample *sample) {
     bucket->group.inverted += sample->inverted;
     bucket->group.owed += sample->owed;
     bucket->group.overdue += sample->overdue;
+    bucket->group.cpu_us += sample->cpu_us;
+    if (sample->peak_kib > bucket->group.peak_kib)
+        bucket->group.peak_kib = sample->peak_kib;
     series_add(&bucket->waits, sample->wait_ms);
     series_add(&bucket->runs, sample->run_ms);
     if (sample->state == STATE_FAILED)

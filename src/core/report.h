@@ -26,6 +26,8 @@ struct report_sample {
     bool adds;          /* `run_ms` is that of all attempts together */
     int64_t run_ms;     /* of the attempt that ended last; -1: none ended */
     struct wall ended;  /* when that was */
+    uint64_t cpu_us;    /* of all attempts together; 0: not known */
+    uint64_t peak_kib;  /* most memory that one of them used; 0: not known */
     bool inverted;      /* a more urgent job waited for it (O14) */
     bool rolled_back;
     bool rollback, rollback_empty; /* it rolled others back; nothing was left
@@ -44,6 +46,7 @@ struct report_group {
     size_t jobs, rolled_back, inverted, owed, overdue;
     size_t rollbacks, rollbacks_empty;
     size_t count[JOB_STATES];
+    uint64_t cpu_us, peak_kib; /* sum, highest; 0: not known */
     int64_t wait_p50_ms, wait_p95_ms, run_p50_ms, run_p95_ms; /* -1: none */
     const struct report_failure *failures; /* most frequent first */
     size_t failure_count;

@@ -21,7 +21,7 @@ $ pointsman why <ID>
 $ pointsman history <ID>
 | <a> <ID> - > pending admitted uid:<n>
 | <a> <ID> pending > executing start daemon:scheduler
-| <a> <ID> executing > done ok daemon:scheduler
+| <a> <ID> executing > done ok daemon:scheduler (CPU <s> s, memory <m> MiB)
 $ pointsman status
 | queued      0
 | staged      0
@@ -39,6 +39,6 @@ $ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","st
 $ pointsman fsck
 ! 0 change sets, 0 events in their logs, 0 problems
 $ pointsman history --limit 1 <ID>
-| <a> <ID> executing > done ok daemon:scheduler
+| <a> <ID> executing > done ok daemon:scheduler (CPU <s> s, memory <m> MiB)
 $ pointsman history --limit 2 | wc -l
 | 2

@@ -139,10 +139,10 @@ $ pointsman report
 | -    DC     main    4     0          0            2        1       1           0     0          ...dep-rolled-back 1
 $ pointsman report --json --by day | wc -l
 | 1
-$ pointsman report --csv --by class | sed 's/,[0-9]*,[0-9]*,[0-9]*,[0-9]*,\([0-9]*,[^,]*\r$\)/,W,w,R,r,\1/' | tr '\r' '@'
-| day,class,target,jobs,submitted,in_progress,applied,failed,terminated,rolled_back,rollbacks,rollbacks_empty,owed,overdue,wait_p50_ms,wait_p95_ms,run_p50_ms,run_p95_ms,inversions,failures@
-| -,RB,-,3,0,0,2,0,0,1,2,0,0,0,W,w,R,r,0,@
-| -,DC,-,4,0,0,2,1,1,0,0,0,0,0,W,w,R,r,0,dep-rolled-back 1@
+$ pointsman report --csv --by class | sed 's/,[0-9]*,[0-9]*,[0-9]*,[0-9]*,[0-9]*,[0-9]*,\([0-9]*,[^,]*\r$\)/,W,w,R,r,C,M,\1/' | tr '\r' '@'
+| day,class,target,jobs,submitted,in_progress,applied,failed,terminated,rolled_back,rollbacks,rollbacks_empty,owed,overdue,wait_p50_ms,wait_p95_ms,run_p50_ms,run_p95_ms,cpu_us,peak_kib,inversions,failures@
+| -,RB,-,3,0,0,2,0,0,1,2,0,0,0,W,w,R,r,C,M,0,@
+| -,DC,-,4,0,0,2,1,1,0,0,0,0,0,W,w,R,r,C,M,0,dep-rolled-back 1@
 $ pointsman report --csv --json
 ! pointsman: report prints either --json or --csv
 = 64

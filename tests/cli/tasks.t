@@ -64,6 +64,23 @@ $ pointsman status @last
 | ...
 | used        CPU <s> s, memory <m> MiB
 | ...
+# What each attempt used is in the history, the tasks and the report, also of
+# arrays and of attempts that failed.
+$ pointsman submit --id used --array 1-2 -- sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; test {} = 1'; pointsman -q daemon all --until-idle
+| used
+$ pointsman history used | grep -o '(CPU.*' | wc -l; pointsman history used --json | jq -c 'select(.cpu_us != null)|[.kind,.reason,.attempt,.cpu_us>0,.peak_kib>0]' | sort
+| 2
+| ["task","done",1,true,true]
+| ["task","failed",1,true,true]
+$ pointsman tasks used --json | jq -c '[.node,.attempt,.cpu_us>0,.peak_kib>0]'
+| ["1",1,true,true]
+| ["2",1,true,true]
+$ test $(pointsman status used --json | jq '.cpu_us') = $(pointsman logs used --attempts --json | jq -s 'map(.cpu_us)|add')
+$ pointsman report --json | jq -c '[.cpu_us>0,.peak_kib>0]' | sort -u
+| [true,true]
+$ pointsman submit --id later --hold -- true; pointsman tasks later --json | jq -c '[.cpu_us,.peak_kib]'
+| later
+| [null,null]
 # Arguments as Bistro workers pass them.
 $ pointsman run --id b1 --argv-style bistro -- sh -c 'echo "$1 $2"; echo "$3"; echo done >"$2"' x
 | local /dev/fd/3
@@ -179,7 +196,7 @@ $ pointsman tasks night 'node:*1,"item10"' -- '-item1"1"' | cut -d' ' -f1
 | item1
 | item10
 $ pointsman tasks --json night item7
-| {"job":"night","node":"item7","status":"failed","attempt":1,"worker":"local","not_before":null,"started":"...","ended":"...","exit_code":1,"signal":null,"detail":"..."}
+| {"job":"night","node":"item7","status":"failed","attempt":1,"worker":"local","not_before":null,"started":"...","ended":"...","exit_code":1,"signal":null,"detail":"...","cpu_us":<n>,"peak_kib":<n>}
 $ pointsman tasks night state:faild
 ! pointsman: filter, at byte 7: unknown state of a task 'faild', did you mean 'failed'?
 = 64

@@ -84,7 +84,8 @@ signalled() {
     within cat "here.$1"
     kill -"$1" "$begun"
     expect_exit "$begun" "$2"
-    pointsman history "by$1" | sed "s/^[^ ]* [^ ]* //" >>recorded
+    pointsman history "by$1" |
+        sed "s/^[^ ]* [^ ]* //; s/ (CPU .*)$//" >>recorded
     rm "here.$1"
 }
 

@@ -94,6 +94,27 @@ static void failures_are_counted_by_kind(void **state) {
     arena_clear(&arena);
 }
 
+static void usage_is_added_and_its_peak_is_the_highest(void **state) {
+    struct report_by by = {.job_class = true};
+    struct report *report = report_new(&by);
+    struct arena arena = ARENA_INIT;
+    struct report_group *groups;
+    size_t count;
+    (void)state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct report_sample one = sample(CLASS_DC, STATE_DONE, 1, "ok");
+        one.cpu_us = 10 * i;
+        one.peak_kib = i == 2 ? 700 : 5;
+        report_add(report, &one);
+    }
+    report_finish(report, &arena, &groups, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(groups[0].cpu_us, 60);
+    assert_int_equal(groups[0].peak_kib, 700);
+    report_free(report);
+    arena_clear(&arena);
+}
+
 static void times_are_those_of_the_processes(void **state) {
     (void)state;
     struct report_sample one = sample(CLASS_DC, STATE_DONE, -1, "ok");
@@ -130,6 +151,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             the_median_and_a_high_percentile_of_waits_are_reported),
+        cmocka_unit_test(usage_is_added_and_its_peak_is_the_highest),
         cmocka_unit_test(times_are_those_of_the_processes),
         cmocka_unit_test(groups_are_sorted_by_urgency),
         cmocka_unit_test(failures_are_counted_by_kind),
