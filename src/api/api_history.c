@@ -384,7 +384,8 @@ static enum task_status single_status(const struct job *job) {
     case STATE_QUEUED:
     case STATE_STAGED:
     case STATE_PENDING:
-        return job->not_before.ns != 0 ? TASK_BACKOFF : TASK_UNSTARTED;
+        return job->not_before.ns != 0 && !job_begins(job) ? TASK_BACKOFF
+                                                           : TASK_UNSTARTED;
     case STATE_TERMINATED:
     case STATE_ABANDONED:
         return job->attempt > 0 ? TASK_FAILED : TASK_UNSTARTED;

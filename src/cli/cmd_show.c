@@ -66,6 +66,15 @@ static const char *const list_titles[] = {"ID",    "KIND",   "CLASS",  "STATE",
 
 static struct table list_table;
 
+/* When a command that waits is to begin; empty: at once, or it was tried. */
+static const char *begins(struct span line, struct arena *arena) {
+    const char *kind = call_line_text(line, "kind", arena);
+    return strcmp(kind, "command") == 0 &&
+                   call_line_number(line, "attempt") == 0
+               ? call_line_text(line, "not_before", arena)
+               : "";
+}
+
 static void list_row(struct span line, struct arena *arena) {
     struct table *table = &list_table;
     const char *state = call_line_text(line, "state", arena);
@@ -75,14 +84,17 @@ static void list_row(struct span line, struct arena *arena) {
     table_cell(table, call_line_text(line, "id", arena), CONSOLE_PLAIN);
     table_cell(table, call_line_text(line, "kind", arena), CONSOLE_PLAIN);
     table_cell(table, call_line_text(line, "class", arena), CONSOLE_PLAIN);
-    table_cell(table,
-               held ? arena_printf(arena, "%s, held", state)
-               : call_line_text(line, "rolled_back_by", arena)[0] != '\0'
-                   ? "rolled back"
-               : call_line_text(line, "owed", arena)[0] != '\0'
-                   ? arena_printf(arena, "%s, owes approval", state)
-                   : state,
-               state_colour(state));
+    table_cell(
+        table,
+        held ? arena_printf(arena, "%s, held", state)
+        : begins(line, arena)[0] != '\0'
+            ? arena_printf(arena, "%s, begins %s", state, begins(line, arena))
+        : call_line_text(line, "rolled_back_by", arena)[0] != '\0'
+            ? "rolled back"
+        : call_line_text(line, "owed", arena)[0] != '\0'
+            ? arena_printf(arena, "%s, owes approval", state)
+            : state,
+        state_colour(state));
     table_cell(table, age(call_line_text(line, "since", arena), arena),
                CONSOLE_PLAIN);
     table_cell(table, call_line_text(line, "target", arena), CONSOLE_PLAIN);

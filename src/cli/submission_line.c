@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/begin_time.h"
 #include "os/dir.h"
 #include "os/fd.h"
 #include "wire/array_ranges.h"
@@ -244,6 +245,7 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
         (call_knows(call, "max-running") &&
          !call_number(call, "max-running", 0, SUBMISSION_RUNNING, &running,
                       err)) ||
+        !begin_time_given(call, &submission.begin, err) ||
         !read_class(call, &submission, err) ||
         !read_node(call, &submission, err) ||
         !env_given(call, &submission, err) ||

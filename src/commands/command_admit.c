@@ -122,6 +122,7 @@ bool command_admit(struct store_batch *batch, const struct base *base,
     struct relations made = make_relations(submission, origin->actor, arena);
     size_t edges = made.edge_count;
     size_t touches = made.touch_count;
+    bool later = submission->begin.ns > origin->now.ns;
     struct span key = make_key(*ret_id, submission->class,
                                submission->sub_priority, origin, arena);
     struct job job = {
@@ -139,10 +140,12 @@ bool command_admit(struct store_batch *batch, const struct base *base,
         .spec = spec,
         .retries = submission->retries,
         .flags = (submission->at_most_once ? JOB_AT_MOST_ONCE : 0u) |
-                 (submission->array.count > 0 ? JOB_ARRAY : 0u),
+                 (submission->array.count > 0 ? JOB_ARRAY : 0u) |
+                 (later ? JOB_BEGINS : 0u),
         .holds = submission->hold ? HOLD_OPERATOR : 0,
         .max_running = submission->max_running,
         .admitted = origin->now,
+        .not_before = later ? submission->begin : (struct wall){0},
         .uid = origin->uid,
         .has_relations = edges + touches > 0,
     };

@@ -281,6 +281,10 @@ bool job_shares_group(const struct job *job, const struct job *other) {
            span_equal(job->actor, other->actor);
 }
 
+bool job_begins(const struct job *job) {
+    return (job->flags & JOB_BEGINS) != 0 && job->attempt == 0;
+}
+
 struct span job_rank(const struct job *job) {
     return job->rank.len > 0 ? job->rank : job->key;
 }

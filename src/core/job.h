@@ -64,7 +64,11 @@ enum {
 };
 
 /* Facts from a command's submission that the program needs often. */
-enum job_flag { JOB_AT_MOST_ONCE = 1 << 0, JOB_ARRAY = 1 << 1 };
+enum job_flag {
+    JOB_AT_MOST_ONCE = 1 << 0,
+    JOB_ARRAY = 1 << 1,
+    JOB_BEGINS = 1 << 2 /* not before a time that its submitter named */
+};
 
 enum task_status {
 #define TASK_STATUS(name, word) TASK_##name,
@@ -166,6 +170,9 @@ void job_copy(struct arena *arena, const struct job *job, struct job *ret_job);
  * submitter on one target. Several groups may have had it (core/group_life.h).
  */
 bool job_shares_group(const struct job *job, const struct job *other);
+/* True if its not_before, if any, is the time that its submitter named, and not
+ * the end of a back-off. */
+bool job_begins(const struct job *job);
 /* The key that the job is scheduled by: inherited (O14) or its own. */
 struct span job_rank(const struct job *job);
 /* True if life.def lists this step with this reason. */

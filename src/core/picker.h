@@ -77,6 +77,7 @@ struct picker_job {
     struct span target;       /* empty: a command */
     struct wall admitted;     /* for ageing */
     struct wall not_before;   /* 0: at once */
+    bool begins;              /* not_before stays if the clock is set back */
 };
 
 /* Offers a job that is pending and not held (it became so, was read by a

@@ -23,6 +23,7 @@ struct picker_entry {
     unsigned char class_byte;  /* the original first byte */
     unsigned gain_max;         /* classes it may gain */
     struct wall admitted, due; /* due: not before, or the next ageing step */
+    bool begins;               /* not_before stays if the clock is set back */
     size_t in_lane, in_worst, in_later, in_ageing;
 };
 

@@ -205,6 +205,7 @@ static struct picker_entry *entry_new(struct picker *picker,
         entry->gain_max = entry->class_byte;
     entry->admitted = job->admitted;
     entry->due = WALL_NEVER;
+    entry->begins = job->begins;
     return entry;
 }
 
@@ -324,9 +325,33 @@ static void lanes_resume(struct picker *picker, struct wall now) {
     }
 }
 
-/* All move by the same time, so the heaps stay sorted. */
-void picker_set_back(struct picker *picker, int64_t ms) {
+struct dated {
+    struct picker_entry *entry;
+    struct wall due;
+};
+
+/* Takes those that stay where they are out of their heap. */
+static struct dated *dated_take(struct picker *picker, size_t *ret_count) {
+    struct dated *dated =
+        mem_alloc((map_count(&picker->entries) + 1) * sizeof(*dated));
     size_t at = 0;
+    void *value;
+
+    *ret_count = 0;
+    while (map_next(&picker->entries, &at, NULL, &value)) {
+        struct picker_entry *entry = value;
+        if (!entry->begins || !heap_has(&picker->later, entry))
+            continue;
+        dated[(*ret_count)++] = (struct dated){entry, entry->due};
+        heap_remove(&picker->later, entry);
+    }
+    return dated;
+}
+
+/* The others move by the same time, so the heaps stay sorted. */
+void picker_set_back(struct picker *picker, int64_t ms) {
+    size_t at = 0, count;
+    struct dated *dated = dated_take(picker, &count);
     void *value;
 
     while (map_next(&picker->entries, &at, NULL, &value)) {
@@ -335,6 +360,11 @@ void picker_set_back(struct picker *picker, int64_t ms) {
         entry->admitted = wall_set_back(entry->admitted, ms);
         entry->due = wall_set_back(entry->due, ms);
     }
+    for (size_t i = 0; i < count; i++) {
+        dated[i].entry->due = dated[i].due;
+        heap_push(&picker->later, dated[i].entry);
+    }
+    free(dated);
     LIST_EACH (&picker->paused, link) {
         struct picker_lane *lane = LIST_OF(link, struct picker_lane, in_paused);
 

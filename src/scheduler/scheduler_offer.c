@@ -39,6 +39,7 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
         .target = on_train ? rollback_queue_lane : rollback_queue_lane_of(job),
         .admitted = job->admitted,
         .not_before = job->not_before,
+        .begins = job_begins(job),
     };
     picker_offer(scheduler->picker, &offer, scheduler->now);
     scheduler_offer_rollback(scheduler, job);

@@ -136,7 +136,10 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     why_rollback_scope(scheduler, &why);
     scheduler_group_why(scheduler, job, &why);
     why_holds(&why, job);
-    bool ready = job->state == STATE_PENDING && job->holds == 0;
+    if (job_begins(job) && job->not_before.ns > now.ns)
+        why_begins(&why, job->not_before);
+    bool ready = job->state == STATE_PENDING && job->holds == 0 &&
+                 !(job_begins(job) && job->not_before.ns > now.ns);
     if (ready && scheduler->settling && job_has(job, JOB_LANDS))
         why_add_text(&why, "upgrade",
                      SPAN("the server is about to be upgraded, and no set "

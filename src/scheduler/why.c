@@ -255,6 +255,13 @@ static void add_cause(struct text *out, struct span reason,
         text_addf(out, ": %.*s", (int)detail.len, detail.p);
 }
 
+void why_begins(struct why *why, struct wall at) {
+    char text[WALL_TEXT_BYTES];
+    why_add(why, "time", (struct span){0},
+            arena_printf(why->arena, "begins at %s, as its submitter asked",
+                         wall_format(at, text)));
+}
+
 void why_time(struct why *why, const struct job *job, struct wall until) {
     char text[WALL_TEXT_BYTES];
     if (span_is(job->reason, REASON_BASE_LOST)) {

@@ -29,6 +29,8 @@ void why_holds(struct why *why, const struct job *job);
 void why_lane(struct why *why, struct span target, const struct job *behind);
 void why_group(struct why *why, struct span sentence);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
+/* Its submitter named the time. */
+void why_begins(struct why *why, struct wall at);
 void why_time(struct why *why, const struct job *job, struct wall until);
 /* Of an array that executes: says when and why its next task is tried again, if
  * all tasks that have not ended back off. */

@@ -152,6 +152,16 @@ static struct store_move as_asked(const struct row *row,
     return step;
 }
 
+/* What a job that waits is not to start before stays until it starts. */
+static struct wall row_not_before(const struct row *row,
+                                  const struct store_move *move) {
+    bool waited = (STATE_BIT(move->from) & STATES_WAITING) != 0;
+    bool waits = (STATE_BIT(move->to) & STATES_WAITING) != 0;
+    if (waits && waited && move->not_before.ns == 0)
+        return row->not_before;
+    return move->to == STATE_PENDING ? move->not_before : (struct wall){0};
+}
+
 static void row_step(struct row *row, const struct store_move *move,
                      struct wall now, uint64_t seq) {
     if (move->clear_counts)
@@ -165,8 +175,7 @@ static void row_step(struct row *row, const struct store_move *move,
     row->detail = move->detail;
     row->since = now;
     row->state_seq = seq;
-    row->not_before =
-        move->to == STATE_PENDING ? move->not_before : (struct wall){0};
+    row->not_before = row_not_before(row, move);
     if (job_state_is_final(move->to))
         row->cancel_asked = false;
     /* Arrays count the ends of their tasks themselves. */

@@ -273,7 +273,7 @@ static bool set_back(struct rows *rows, struct wall now, int64_t ms,
         struct wall end =
             ms > 0 ? wall_set_back(job->not_before, ms)
                    : retry_backoff_end(job->since, job->not_before, now);
-        if (job->not_before.ns > now.ns)
+        if (job->not_before.ns > now.ns && !job_begins(job))
             change(memory, job->num)->job.not_before =
                 end.ns > now.ns ? end : now;
     }

@@ -133,7 +133,8 @@ struct store_move {
     enum job_state from, to;
     struct span reason, detail;
     struct span rollback;           /* on the way to A: who takes the job */
-    struct wall not_before;         /* set on the way to P; 0 = none */
+    struct wall not_before;         /* set on the way to P; 0 = none, or as
+                                       it was if the job waits already */
     unsigned temps, crashes, fails; /* added to the job's counts */
     bool begin_attempt;             /* attempt + 1 (P -> X, and retry) */
     bool clear_counts;              /* temps = crashes = fails = 0 (retry) */
@@ -144,7 +145,7 @@ struct store_move {
  * that comes at the last moment must not be lost. Steps that are not in
  * life.def are an internal error (assert). A final state clears cancel_asked
  * and leaves the job's edges as they are: readers look at the state.
- * not_before is 0 in every state but P. A job of one task has tasks_done = 1
+ * not_before is 0 in X and in final states. A job of one task has tasks_done = 1
  * while it is done. Holds stay, but count only while the job lives. */
 unsigned store_move(struct store_batch *batch, const struct store_move *move);
 
@@ -164,7 +165,8 @@ unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
  * store_ready finds it in its order without sorting. SAME if it is marked
  * already, CONFLICT if that time has not come yet. No event. */
 unsigned store_due(struct store_batch *batch, uint64_t num);
-/* The clock was set back by `ms`: back-offs of jobs end so much earlier. 0: it
+/* The clock was set back by `ms`: back-offs of jobs end so much earlier (times
+ * that submitters named stay: job_begins). 0: it
  * may have been set while nobody watched; then those that began at what is now
  * a time to come count from now (retry_backoff_end). No event. */
 unsigned store_set_back(struct store_batch *batch, int64_t ms);

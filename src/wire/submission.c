@@ -126,6 +126,16 @@ static bool read_timeout(struct reader *reader, struct json_value value) {
                   "is neither seconds nor a duration such as \"15m\"");
 }
 
+static bool read_begin(struct reader *reader, struct json_value value) {
+    struct span text;
+    return (json_get_string(value, reader->arena, &text) &&
+            wall_parse(text, &reader->submission->begin) &&
+            reader->submission->begin.ns > 0) ||
+           refuse(reader->err, "begin",
+                  "is not a time after 1970 such as "
+                  "\"2026-12-01T02:00:00+01:00\"");
+}
+
 static bool read_umask(struct reader *reader, struct json_value value) {
     struct span text;
     int mask = 0;
@@ -156,6 +166,7 @@ enum key {
     KEY_NODE,
     KEY_ENV,
     KEY_DIR,
+    KEY_BEGIN,
     KEYS_OF_LINE,
     KEY_CLEAN = KEYS_OF_LINE,
     KEY_AT_MOST_ONCE,
@@ -167,10 +178,10 @@ enum key {
 };
 
 static const char *const key_names[KEYS_OF_BODY] = {
-    "id",           "command",   "class",       "after",   "after_any",
-    "after_failed", "singleton", "touches",     "retries", "timeout",
-    "node",         "env",       "dir",         "clean",   "at_most_once",
-    "umask",        "array",     "max_running", "hold"};
+    "id",           "command",   "class",   "after",       "after_any",
+    "after_failed", "singleton", "touches", "retries",     "timeout",
+    "node",         "env",       "dir",     "begin",       "clean",
+    "at_most_once", "umask",     "array",   "max_running", "hold"};
 
 static bool read_key(struct reader *reader, enum key key,
                      struct json_value value) {
@@ -203,6 +214,8 @@ static bool read_key(struct reader *reader, enum key key,
         return read_env(reader, name, value);
     case KEY_DIR:
         return read_text(reader, name, value, &s->dir);
+    case KEY_BEGIN:
+        return read_begin(reader, value);
     case KEY_CLEAN:
         return read_flag(reader, name, value, &s->clean);
     case KEY_AT_MOST_ONCE:
@@ -518,6 +531,11 @@ void submission_format(const struct submission *submission, struct text *out) {
     json_put_text(&json, "node", submission->node);
     put_env(&json, submission);
     json_put_text(&json, "dir", submission->dir);
+    if (submission->begin.ns > 0) {
+        char when[WALL_TEXT_BYTES];
+        json_key(&json, "begin");
+        json_string(&json, wall_format(submission->begin, when));
+    }
     json_put_flag(&json, "clean", submission->clean);
     json_put_flag(&json, "at_most_once", submission->at_most_once);
     if (submission->umask >= 0) {

@@ -3,7 +3,8 @@
  *
  *     {"id": "nightly-7", "command": ["make", "-k", "check"], "class": "BF",
  *      "after": ["C3"], "touches": ["db"], "retries": 2, "timeout": "15m",
- *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
+ *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x",
+ *      "begin": "2026-12-01T02:00:00Z"}
  *
  * Only command is required. A member of `after` may be "ID[60%]". Both may have
  * after_any, after_failed (lists of ids) and singleton (a key). The body may
@@ -47,6 +48,7 @@ struct submission {
     struct lines touches;
     unsigned retries;
     int64_t timeout_ms; /* 0: none */
+    struct wall begin;  /* not before this time; 0: at once */
     struct span node;   /* empty: anywhere */
     struct submission_env *env;
     size_t env_count;

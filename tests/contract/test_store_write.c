@@ -265,6 +265,43 @@ static void back_offs_follow_a_clock_that_is_set_back(void **state) {
     assert_int_equal(not_before_s(rig, 4), 0);
 }
 
+static void
+a_time_that_the_submitter_named_stays_until_the_job_starts(void **state) {
+    struct rig *rig = *state;
+    struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b")};
+    jobs[0].state = STATE_QUEUED;
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        jobs[i].not_before = wall_from_s(5000);
+        jobs[i].flags = JOB_BEGINS;
+        rig_admit(rig, &jobs[i]);
+    }
+    rig_move(rig, 1, STATE_QUEUED, STATE_STAGED, "staged");
+    assert_int_equal(not_before_s(rig, 1), 5000);
+    rig_move(rig, 1, STATE_STAGED, STATE_PENDING, "ready");
+    assert_int_equal(not_before_s(rig, 1), 5000);
+    rig_move(rig, 2, STATE_PENDING, STATE_EXECUTING, "start");
+    assert_int_equal(not_before_s(rig, 2), 0);
+    struct store_move back = {.num = 2,
+                              .from = STATE_EXECUTING,
+                              .to = STATE_PENDING,
+                              .reason = SPAN("temp"),
+                              .not_before = wall_from_s(6000)};
+    struct store_batch *batch = rig_batch(rig);
+    store_move(batch, &back);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig->now = wall_from_s(599);
+    batch = rig_batch(rig);
+    store_set_back(batch, 700000);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig->now = wall_from_s(499); /* nobody watched when it was set back */
+    batch = rig_batch(rig);
+    store_set_back(batch, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    assert_int_equal(not_before_s(rig, 1), 5000);
+    assert_true(not_before_s(rig, 2) < 5300);
+}
+
 static void a_back_off_that_begins_in_the_future_counts_from_now(void **state) {
     struct rig *rig = *state;
     struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b")};
@@ -665,6 +702,7 @@ int main(void) {
         RIG_TESTS(a_held_job_does_not_start),
         RIG_TESTS(a_job_whose_time_has_come_is_like_any_other),
         RIG_TESTS(back_offs_follow_a_clock_that_is_set_back),
+        RIG_TESTS(a_time_that_the_submitter_named_stays_until_the_job_starts),
         RIG_TESTS(a_back_off_that_begins_in_the_future_counts_from_now),
         RIG_TESTS(a_final_job_cannot_be_held),
         RIG_TESTS(cancellation_is_requested_only_of_executing_jobs),

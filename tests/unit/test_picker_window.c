@@ -103,6 +103,36 @@ static void a_job_becomes_ready_at_its_instant_and_not_before(void **state) {
     assert_int_equal(picker->worst.count, 1);
 }
 
+/* A back-off of three seconds, and two times that submitters named. */
+static void
+times_that_submitters_named_stay_if_the_clock_is_set_back(void **state) {
+    struct picker_job dated = {.num = 1,
+                               .rank = SPAN("4a"),
+                               .job_class = CLASS_DC,
+                               .admitted = now,
+                               .not_before = wall_add_ms(now, 2000),
+                               .begins = true};
+    (void)state;
+    fill();
+    picker_offer(picker, &dated, now);
+    offer(2, "4b", CLASS_DC, wall_add_ms(now, 3000));
+    dated.num = 3;
+    dated.not_before = wall_add_ms(now, 500);
+    picker_offer(picker, &dated, now);
+    picker_set_back(picker, 2000);
+    assert_int_equal(entry_of(1)->due.ns, wall_add_ms(now, 2000).ns);
+    assert_int_equal(entry_of(2)->due.ns, wall_add_ms(now, 1000).ns);
+    assert_int_equal(picker->later.count, 3);
+    picker_window_tick(picker, wall_add_ms(now, 500));
+    assert_int_equal(picker->worst.count, 1);
+    picker_window_tick(picker, wall_add_ms(now, 1000));
+    assert_int_equal(picker->worst.count, 2);
+    picker_window_tick(picker, wall_add_ms(now, 1999));
+    assert_int_equal(picker->worst.count, 2);
+    picker_window_tick(picker, wall_add_ms(now, 2000));
+    assert_int_equal(picker->worst.count, 3);
+}
+
 /* O15: a DC gains two classes and no more, and a clock that was set back takes
  * none away from anybody. */
 static void ageing_ends_with_the_most_urgent_class(void **state) {
@@ -136,6 +166,7 @@ int main(void) {
         WINDOW(a_full_window_turns_its_last_job_away),
         WINDOW(a_job_is_in_one_heap_at_a_time),
         WINDOW(a_job_becomes_ready_at_its_instant_and_not_before),
+        WINDOW(times_that_submitters_named_stay_if_the_clock_is_set_back),
         WINDOW(ageing_ends_with_the_most_urgent_class),
     };
     return cmocka_run_group_tests_name("picker_window", tests, NULL, NULL);

@@ -58,6 +58,7 @@ static void a_body_is_formatted_as_it_was_parsed(void **state) {
         "{\"command\":[\"a\"]}", WHOLE "}",
         WHOLE ",\"clean\":true,\"at_most_once\":true,\"umask\":\"022\","
               "\"array\":[\"1\",\"2\"],\"hold\":true}",
+        "{\"command\":[\"a\"],\"begin\":\"2026-12-01T02:00:00.500Z\"}",
         "{\"command\":[\"\xc3\xa4\\n\\\"\",\"\"],\"class\":\"RB\"}"};
     for (size_t i = 0; i < COUNT(bodies); i++) {
         struct submission s = parsed(bodies[i], SUBMISSION_BODY);
