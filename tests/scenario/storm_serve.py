@@ -118,8 +118,8 @@ class Storm:
         """Puts the program, or a script, where the server's program is."""
         new = self.home / "new"
         if text is None:
-            # In a process of its own: a child that another thread starts at this
-            # moment inherits no descriptor that may write to it (ETXTBSY).
+            # In a process of its own: a child that another thread starts at
+            # this moment inherits no descriptor that may write to it (ETXTBSY).
             subprocess.run(["cp", PROGRAM, new], check=True)
         else:
             new.write_text(text)
