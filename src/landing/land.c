@@ -215,8 +215,11 @@ static enum step probe(struct landing *landing, struct err *err) {
     if (found > 0 && found == landing->set_count)
         return finish_landed(landing, start->probe ? LAND_LANDED : LAND_ALREADY,
                              landing->sets[found - 1].oid);
+    /* A branch that is away, or is another one now, may have them. */
     if (start->probe)
-        return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
+        return branch_remember(landing, err)
+                   ? finish(landing, LAND_NOT_LANDED, "", SPAN(""))
+                   : STEP_FAILED;
     if (!is_whole(landing))
         return finish(landing, LAND_FAILED, "policy",
                       SPAN("some of these sets are on the branch already and "

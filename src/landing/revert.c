@@ -67,6 +67,14 @@ static bool read_tip(struct reverting *reverting, struct err *err) {
     return true;
 }
 
+/* Its members landed there, so it was there. */
+static bool has_branch(const struct reverting *reverting, struct err *err) {
+    return reverting->tip[0] != '\0' ||
+           err_set(err, ERR_UNAVAILABLE,
+                   "no branch '%s' in the repository '%s'",
+                   reverting->start->branch, reverting->git.dir);
+}
+
 /* Checks whether this rollback is on the branch. */
 static bool probe(struct reverting *reverting, struct err *err) {
     const struct revert_start *start = reverting->start;
@@ -87,14 +95,13 @@ static bool probe(struct reverting *reverting, struct err *err) {
                              start->probe ? LAND_LANDED : LAND_ALREADY, "",
                              span_of(oid));
     return !start->probe ||
-           revert_finish(reverting, LAND_NOT_LANDED, "", SPAN(""));
+           (has_branch(reverting, err) &&
+            revert_finish(reverting, LAND_NOT_LANDED, "", SPAN("")));
 }
 
 static bool chain_make(struct reverting *reverting, struct err *err) {
-    if (reverting->tip[0] == '\0')
-        return err_set(err, ERR_UNAVAILABLE,
-                       "no branch '%s' in the repository '%s'",
-                       reverting->start->branch, reverting->git.dir);
+    if (!has_branch(reverting, err))
+        return false;
     fprintf(reverting->account, "branch %s is at %s\n",
             reverting->start->branch, reverting->tip);
     text_reset(&reverting->note);

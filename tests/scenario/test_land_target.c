@@ -209,6 +209,38 @@ static void a_landed_set_that_cannot_be_read_is_not_believed(void **state) {
     }
 }
 
+/* It may be on the branch when that is back. */
+static void a_set_is_asked_after_again_while_its_branch_is_away(void **state) {
+    (void)state;
+    static const char *const ways[][2] = {
+        {"mv target.git/refs/heads/main aside", "existed before"},
+        {"git -C target.git branch -m main aside", "existed before"},
+        {"mv target.git aside; git init -q --bare -b main target.git",
+         "existed before"},
+        {"rm -rf other; git init -q -b main other; git -C other commit -q "
+         "--allow-empty -m other; mv target.git aside; git clone -q --bare "
+         "other target.git",
+         "is not the one that was used before"}};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        landing_begin();
+        struct attempt probe = {.set = &plain, .probe = true};
+        struct outcome outcome = land(&(struct attempt){.set = &plain});
+        assert_landed(&outcome);
+        sh("rm -rf aside; %s", ways[i][0]);
+        outcome = land(&probe);
+        assert_starts(&outcome, "unavailable ");
+        assert_waits(&outcome, ways[i][1]);
+    }
+}
+
+static void a_set_is_not_on_a_branch_that_never_existed(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .branch = "none", .probe = true});
+    assert_line(&outcome, "not-landed");
+}
+
 /* ---- a branch that does not name a commit -------------------------------- */
 
 /* Asserts that the set waits while the script has changed what main names, and
@@ -634,6 +666,8 @@ int main(void) {
         cmocka_unit_test(an_empty_directory_of_the_set_is_stored_again),
         cmocka_unit_test(an_empty_merged_file_is_stored_again),
         cmocka_unit_test(a_landed_set_that_cannot_be_read_is_not_believed),
+        cmocka_unit_test(a_set_is_asked_after_again_while_its_branch_is_away),
+        cmocka_unit_test(a_set_is_not_on_a_branch_that_never_existed),
         cmocka_unit_test(a_branch_that_names_a_file_is_unavailable),
         cmocka_unit_test(a_branch_that_names_a_directory_is_unavailable),
         cmocka_unit_test(a_branch_that_names_a_tag_is_unavailable),

@@ -670,6 +670,8 @@ static void a_rollback_waits_for_its_branch(void **state) {
     const char *at = tip();
     sh("git -C target.git update-ref -d refs/heads/main");
     assert_begins(on_git("R1", "C1"), "unavailable no branch 'main'");
+    const char *probe = "--git \"$PWD/target.git\" --branch main --probe";
+    assert_begins(roll_back("R1", "C1", probe), "unavailable no branch 'main'");
     sh("git -C target.git update-ref refs/heads/main %s", at);
     assert_begins(on_git("R1", "C1"), "done ");
     sh("mv target.git away.git");
