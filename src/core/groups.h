@@ -134,7 +134,8 @@ uint64_t groups_leader(const struct groups *groups, uint64_t num);
  * leads its group and a landing would take the group now. True for any other
  * job. */
 bool groups_may_start(const struct groups *groups, uint64_t num);
-/* An open member of the group of `num` that depends on `id`; 0 = none. */
+/* The member under the same entry as `num` that is open or ready and depends on
+ * `id`; 0 = none. */
 uint64_t groups_member_needing(const struct groups *groups, uint64_t num,
                                struct span id);
 

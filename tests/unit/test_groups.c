@@ -421,6 +421,8 @@ static void members_refer_to_the_entry_of_their_group(void **state) {
     assert_int_equal(groups_members_under(groups, 2, 1, &arena, &nums), 2);
     assert_int_equal(groups_member_needing(groups, 1, SPAN("z")), 2);
     assert_int_equal(groups_member_needing(groups, 1, SPAN("q")), 0);
+    move(2, STATE_PENDING);
+    assert_int_equal(groups_member_needing(groups, 1, SPAN("z")), 2);
     assert_int_equal(groups_entry(groups, 9), 0);
 }
 

@@ -92,7 +92,11 @@ static struct scheduler *open_part(unsigned parts, unsigned slots,
         {.name = {"other", 5}, .lanes = 1, .by_command = true},
         {.name = {"branch", 6},
          .lanes = 1,
-         .train = {.checks = true, .lanes = 1, .land_max = 64}}};
+         .train = {.checks = true, .lanes = 1, .land_max = 64}},
+        {.name = {"follow", 6},
+         .lanes = 1,
+         .train = {
+             .checks = true, .lanes = 1, .follow = true, .land_max = 64}}};
     struct scheduler_options options = {.parts = parts,
                                         .slots = slots,
                                         .max_temp = 20,
@@ -266,6 +270,14 @@ static enum job_state state_of(const char *id) {
     assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
     assert_true(found);
     return job.state;
+}
+
+static void assert_reason(const char *id, const char *reason) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    bool found;
+    assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
+    assert_string_equal(arena_string(&arena, job.reason), reason);
 }
 
 static void assert_trace(const char *expected) {
@@ -905,6 +917,29 @@ set_that_ended_before_it_was_read_takes_its_group_along(void **state) {
     store_close(theirs);
 }
 
+/* Sets follow what they need while it is being checked, and it fails at one
+ * moment or another. */
+static void
+only_the_set_that_needs_what_failed_fails_for_its_dependency(void **state) {
+    for (unsigned turns = 0; turns < 8; turns++) {
+        open_both(4);
+        SUBMIT({"base", CLASS_DC, "follow", "a", NULL, 0});
+        settle();
+        SUBMIT({"one", CLASS_DC, "follow", "b", NULL, 0, "group"},
+               {"two", CLASS_DC, "follow", "c", "base", 0, "group"});
+        for (unsigned i = 0; i < turns; i++) {
+            turn(scheduler);
+            store_turn(store);
+        }
+        end_with("base", "failed", 1);
+        settle();
+        assert_reason("two", "dep-failed");
+        assert_reason("one", "group-failed");
+        teardown(state);
+        setup(state);
+    }
+}
+
 /* The next set of the name goes before the one that has lost its companion. */
 static void set_that_ended_before_a_start_takes_its_group_along(void **state) {
     (void)state;
@@ -951,6 +986,7 @@ int main(void) {
         TEST(set_behind_one_that_ended_keeps_its_place_after_a_crash),
         TEST(nobody_builds_on_what_landed_with_a_member_of_a_rollback),
         TEST(set_that_ended_before_it_was_read_takes_its_group_along),
+        TEST(only_the_set_that_needs_what_failed_fails_for_its_dependency),
         TEST(set_that_ended_before_a_start_takes_its_group_along),
     };
     return cmocka_run_group_tests_name("scheduler_first", tests, NULL, NULL);
