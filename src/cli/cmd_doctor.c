@@ -367,15 +367,21 @@ static const char *target_fault(struct call *call, struct base *base,
     return fault != NULL ? fault : branch_fault(call, base, target);
 }
 
-/* What the change sets of a target found when they tried last is a fault only
- * if it can still be seen. */
-static const char *outage_fault(struct call *call,
-                                const struct config_target *target,
-                                const char *path, const char *fault) {
-    if (fault == NULL)
+/* What is in the way of its change sets now, or NULL. `fault`: what is wrong
+ * with the branch. What they found when they tried last is a fault only if it
+ * can still be seen. */
+static const char *wait_fault(struct call *call,
+                              const struct config_target *target,
+                              const struct target_outage *outage,
+                              const char *path, const char *fault) {
+    if (fault == no_repository || (fault != NULL && outage == NULL))
+        return fault;
+    if (fault == NULL && target->git.len > 0)
+        fault = target_config_space_fault(path, &call->arena);
+    if (fault == NULL && outage != NULL)
         fault = target_config_fault(target, path, &call->arena);
-    return fault == NULL || fault == no_repository
-               ? fault
+    return fault == NULL
+               ? NULL
                : arena_printf(&call->arena,
                               "unavailable, its change sets wait: %s", fault);
 }
@@ -401,15 +407,14 @@ static bool find_target(struct call *call, struct base *base,
     const char *well = is_branch
                            ? "its newest commit is there with all its files"
                            : "no change set waits for its command";
-    if (outage != NULL) {
-        fault = outage_fault(call, target, path, fault);
+    fault = wait_fault(call, target, outage, path, fault);
+    if (outage != NULL)
         well = arena_printf(
             &call->arena,
             "nothing is in the way now; its change sets, which try again by "
             "themselves, found it unavailable at %s: %.*s",
             wall_format(outage->since, at), (int)outage->why.len,
             outage->why.p);
-    }
     finding(as_json, "target", fault == NULL,
             arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
                          target->name.p, is_branch ? path : "a command"),

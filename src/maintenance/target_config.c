@@ -138,23 +138,42 @@ const char *target_config_branches(const char *path, struct span branch,
 
 enum { BYTES_NEEDED = 64 << 10, INODES_NEEDED = 16 }; /* to write objects */
 
+static const char *const written[] = {"objects", "refs"};
+
 static bool may(const char *path, int how) {
     return faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0;
 }
 
+const char *target_config_space_fault(const char *repository,
+                                      struct arena *arena) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    if (!branch_tip_directory(repository, &dir))
+        return NULL;
+    for (size_t i = 0; i < COUNT(written); i++) {
+        struct statvfs space;
+        const char *path =
+            arena_printf(arena, "%s/%s", text_string(&dir), written[i]);
+        if (statvfs(path, &space) != 0)
+            continue;
+        if (space.f_flag & ST_RDONLY)
+            return arena_printf(arena, "cannot write into '%s': %s", path,
+                                strerror(EROFS));
+        /* Some file systems do not count inodes. */
+        if ((uint64_t)space.f_bavail * space.f_frsize < BYTES_NEEDED ||
+            (space.f_files > 0 && space.f_favail < INODES_NEEDED))
+            return arena_printf(arena, "cannot write into '%s': %s", path,
+                                strerror(ENOSPC));
+    }
+    return NULL;
+}
+
 static const char *directory_fault(const char *dir, const char *name,
                                    struct arena *arena) {
-    struct statvfs space;
     const char *path = arena_printf(arena, "%s/%s", dir, name);
-    if (!may(path, W_OK | X_OK))
-        return arena_printf(arena, "cannot write into '%s': %s", path,
-                            strerror(errno));
-    /* Some file systems do not count inodes. */
-    if (statvfs(path, &space) == 0 &&
-        ((uint64_t)space.f_bavail * space.f_frsize < BYTES_NEEDED ||
-         (space.f_files > 0 && space.f_favail < INODES_NEEDED)))
-        return arena_printf(arena, "the file system of '%s' is full", path);
-    return NULL;
+    return may(path, W_OK | X_OK)
+               ? NULL
+               : arena_printf(arena, "cannot write into '%s': %s", path,
+                              strerror(errno));
 }
 
 static const char *lock_fault(const char *dir, const char *name,
@@ -174,7 +193,6 @@ static const char *repository_fault(const char *path, struct span branch,
         !branch_tip_ref(path, branch, &ref))
         return arena_printf(arena, "'%s' has no such branch", path);
     const char *at = text_string(&dir);
-    static const char *const written[] = {"objects", "refs"};
     for (size_t i = 0; fault == NULL && i < COUNT(written); i++)
         fault = directory_fault(at, written[i], arena);
     const char *const locked[] = {text_string(&ref), "HEAD"};
