@@ -219,6 +219,11 @@ void base_shell_check(const struct base *base, base_shell_fault *fault,
  * role. */
 struct access_actor base_actor(const struct base *base, uid_t uid);
 bool base_has_role(const struct base *base, uid_t uid, enum access_role role);
+/* True if one of the names, written as in [access], stands for the actor; always
+ * for the owner of the base and root. Names that this machine does not know
+ * stand for nobody. */
+bool base_is_named(const struct base *base, struct span names,
+                   const struct access_actor *actor);
 /* The same for an account or a person, as recorded with a job. */
 bool base_submitter_has_role(const struct base *base,
                              const struct access_owner *submitter,

@@ -100,13 +100,18 @@ bool base_access_check(const struct base *base, struct err *err) {
                    (int)base->unknown.len, base->unknown.p);
 }
 
+static void account_of(uid_t uid, struct arena *arena,
+                       struct account *ret_account) {
+    char number[24];
+    snprintf(number, sizeof(number), "%lu", (unsigned long)uid);
+    (void)account_find(span_of(number), arena, ret_account, NULL);
+}
+
 struct access_actor base_actor(const struct base *base, uid_t uid) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct account account = {0};
-    char number[24];
-    snprintf(number, sizeof(number), "%lu", (unsigned long)uid);
     if (access_needs_groups(&base->access))
-        (void)account_find(span_of(number), &arena, &account, NULL);
+        account_of(uid, &arena, &account);
     return access_actor_make(&base->access, uid, account.groups,
                              account.group_count);
 }
@@ -131,6 +136,36 @@ bool base_submitter_has_role(const struct base *base,
            span_u64(span_make(account.p + 4, account.len - 4), &uid) &&
            access_actor_person(&base->access, (uint32_t)uid, person).role >=
                role;
+}
+
+static bool is_granted(const struct access_rules *rules,
+                       const struct access_actor *actor) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct account account = {0};
+    if (actor->person.len > 0)
+        return access_role_of_person(rules, actor->person) > ACCESS_NOBODY;
+    if (access_needs_groups(rules))
+        account_of(actor->uid, &arena, &account);
+    return access_role_of(rules, actor->uid, account.groups,
+                          account.group_count) > ACCESS_NOBODY;
+}
+
+bool base_is_named(const struct base *base, struct span names,
+                   const struct access_actor *actor) {
+    struct access_rules rules = base->access;
+    struct access_grant *grants = NULL;
+    struct span name;
+    rules.grants = NULL;
+    rules.grant_count = 0;
+    while (config_access_next(&names, &name)) {
+        grants = mem_grow(grants, rules.grant_count + 1, sizeof *grants);
+        rules.grant_count +=
+            grant_read(name, ACCESS_SUBMITTER, &grants[rules.grant_count]);
+    }
+    rules.grants = grants;
+    bool named = is_granted(&rules, actor);
+    free(grants);
+    return named;
 }
 
 struct access_actor base_caller(const struct access_rules *rules) {

@@ -324,7 +324,7 @@ static void show_job(struct span line, struct arena *arena) {
     const char *reason = call_line_text(line, "reason", arena);
     const char *detail = call_line_printable(line, "detail", arena);
     const char *fault;
-    struct json_value progress;
+    struct json_value progress, submission;
 
     (void)console_printf("%s%s%s\n", console_colour(CONSOLE_BOLD),
                          call_line_text(line, "id", arena),
@@ -357,6 +357,9 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("exit code", call_line_text(line, "exit_code", arena));
     show_pair("lost", call_line_loss(line, arena));
     show_usage(line, arena);
+    if (json_find(line, "submission", &submission))
+        show_pair("template",
+                  call_line_printable(submission.raw, "template", arena));
     show_pair("submitted", submitter(line, arena));
     show_pair("admitted", call_line_text(line, "admitted", arena));
     show_relations(line, arena);

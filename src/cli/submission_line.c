@@ -52,6 +52,37 @@ static void env_put(struct submission *submission, struct arena *arena,
     submission->env = env;
 }
 
+/* --param NAME=VALUE */
+static bool params_given(struct call *call, struct submission *submission,
+                         struct err *err) {
+    size_t cursor = 0;
+    const char *word;
+
+    submission->template = span_of(value_given(call, "template"));
+    submission->params = arena_alloc(
+        &call->arena, (call->given_count + 1) * sizeof *submission->params);
+    while (call_knows(call, "param") &&
+           (word = call_next(call, "param", &cursor)) != NULL) {
+        struct span value = span_of(word), name;
+        if (!span_cut(&value, '=', &name) || value.p == NULL || name.len == 0)
+            return err_set(err, ERR_USAGE, "'--param %s' is not NAME=VALUE",
+                           word);
+        for (size_t i = 0; i < submission->param_count; i++)
+            if (span_equal(submission->params[i].name, name))
+                return err_set(err, ERR_USAGE, "'--param %.*s' is there twice",
+                               (int)name.len, name.p);
+        submission->params[submission->param_count++] =
+            (struct submission_env){name, value};
+    }
+    if (submission->param_count > 0 && submission->template.p == NULL)
+        return err_set(err, ERR_USAGE,
+                       "--param is only for a template: write --template NAME");
+    return submission->template.p == NULL || call->word_count == 0 ||
+           err_set(err, ERR_USAGE,
+                   "the command comes from the template; '%s' is in its place",
+                   call->words[0]);
+}
+
 /* NAME=VALUE, or NAME: its value in the environment. */
 static bool env_given(struct call *call, struct submission *submission,
                       struct err *err) {
@@ -94,7 +125,12 @@ static bool all_is_text(const struct submission *submission, struct err *err) {
         if (!is_text(submission->env[i].name, "a variable's name", err) ||
             !is_text(submission->env[i].value, "a variable's value", err))
             return false;
-    return is_text(submission->dir, "the directory's name", err) &&
+    for (size_t i = 0; i < submission->param_count; i++)
+        if (!is_text(submission->params[i].name, "a parameter's name", err) ||
+            !is_text(submission->params[i].value, "a parameter's value", err))
+            return false;
+    return is_text(submission->template, "the template's name", err) &&
+           is_text(submission->dir, "the directory's name", err) &&
            lines_are_text(&submission->command, "an argument", err) &&
            is_text(submission->singleton, "the key of --singleton", err) &&
            lines_are_text(&submission->touches, "a key of --touches", err) &&
@@ -222,11 +258,13 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
     struct submission submission;
     long long retries = 0, timeout_ms = 0, running = 0;
 
-    if (call->word_count == 0)
+    submission_init(&submission);
+    if (!params_given(call, &submission, err))
+        return false;
+    if (call->word_count == 0 && submission.template.p == NULL)
         return err_set(err, ERR_USAGE,
                        "'%s' needs a command; write pointsman %s -- COMMAND",
                        call->command->name, call->command->name);
-    submission_init(&submission);
     submission.id = span_of(value_given(call, "id"));
     submission.after = lines_given(call, "after");
     submission.after_any = lines_given(call, "after-any");
@@ -235,8 +273,9 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
     submission.touches = lines_given(call, "touches");
     submission.clean = call_has(call, "clean");
     submission.at_most_once = value_given(call, "at-most-once") != NULL;
-    submission.command.items = arena_alloc(
-        &call->arena, call->word_count * sizeof *submission.command.items);
+    submission.command.items =
+        arena_alloc(&call->arena,
+                    (call->word_count + 1) * sizeof *submission.command.items);
     for (size_t i = 0; i < call->word_count; i++)
         submission.command.items[submission.command.count++] =
             span_of(call->words[i]);

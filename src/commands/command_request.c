@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "commands/command_admit.h"
 #include "commands/command_kind.h"
+#include "commands/template_expand.h"
 #include "api/job_json.h"
 #include "wire/submission.h"
 
@@ -74,7 +75,8 @@ static bool read_submission(struct api_call *call, struct span text,
     if (ret_submission->id.len == 0 && !admission->lines &&
         call->request.idempotency_key.len > 0)
         ret_submission->id = id_of_key(call);
-    return true;
+    return template_expand(call->api->options.base, &call->request.actor,
+                           ret_submission, &call->arena, err);
 }
 
 /* Reads one submission and adds it to the batch. */

@@ -11,6 +11,8 @@
 #include "changes/prequeue_set.h"
 #include "commands/command_kind.h"
 #include "commands/command_request.h"
+#include "commands/template_config.h"
+#include "commands/template_request.h"
 #include "nodes/node_config.h"
 #include "nodes/node_request.h"
 #include "nodes/node_row.h"
@@ -66,6 +68,7 @@ const struct config_section *const serve_sections[] = {
     &approval_section,
     &person_section,
     &schedule_section,
+    &template_config_section,
     &node_config_section,
     &node_config_source_section,
 };

@@ -259,13 +259,13 @@ bool schedule_spec_check(const struct schedule_spec *spec, struct err *err) {
                        "'dir' of a schedule is relative to the base; write an "
                        "absolute one into its job");
     if (spec->job.id.len > 0 || spec->job.array.count > 0 || spec->job.hold ||
-        spec->job.begin.ns > 0 ||
+        spec->job.begin.ns > 0 || spec->job.template.len > 0 ||
         spec->job.after.count + spec->job.after_any.count +
                 spec->job.after_failed.count >
             0)
         return err_set(err, ERR_DATA,
                        "the job of a schedule cannot have id, after, begin, "
-                       "array or hold");
+                       "template, array or hold");
     return submission_check(&spec->job, err) || err_wrap(err, "job");
 }
 

@@ -7,7 +7,7 @@
  * "nightly"], ...}}
  *
  * Only item and job are required; job is a submission (wire/submission.h)
- * without an id, a begin, an array or a hold. Times are in seconds or such as "15m".
+ * without an id, a begin, a template, an array or a hold. Times are in seconds or such as "15m".
  * Whether item and zone are valid is not checked here. null counts as absent.
  */
 #ifndef POINTSMAN_WIRE_SCHEDULE_SPEC_H

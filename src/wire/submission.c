@@ -59,22 +59,23 @@ static bool read_list(struct reader *reader, const char *key,
     return true;
 }
 
-static bool read_env(struct reader *reader, const char *key,
-                     struct json_value value) {
-    struct submission *s = reader->submission;
+static bool read_texts(struct reader *reader, const char *key,
+                       struct json_value value, size_t most,
+                       struct submission_env **ret, size_t *ret_count) {
     struct json_value item;
     struct span name;
     size_t count = 0;
     if (value.type != JSON_OBJECT)
         return refuse(reader->err, key, "is not an object of strings");
     for (size_t at = 0; json_next(value, &at, reader->arena, NULL, &item);)
-        if (++count > SUBMISSION_LIST)
+        if (++count > most)
             return refuse(reader->err, key, "has too many members");
-    s->env = arena_alloc(reader->arena, (count + 1) * sizeof *s->env);
+    *ret = arena_alloc(reader->arena, (count + 1) * sizeof **ret);
+    *ret_count = 0;
     for (size_t at = 0; json_next(value, &at, reader->arena, &name, &item);) {
-        s->env[s->env_count].name = name;
+        (*ret)[*ret_count].name = name;
         if (!json_get_string(item, reader->arena,
-                             &s->env[s->env_count++].value))
+                             &(*ret)[(*ret_count)++].value))
             return refuse(reader->err, key,
                           "has a value that is not a string (without NUL)");
     }
@@ -167,6 +168,8 @@ enum key {
     KEY_ENV,
     KEY_DIR,
     KEY_BEGIN,
+    KEY_TEMPLATE,
+    KEY_PARAMS,
     KEYS_OF_LINE,
     KEY_CLEAN = KEYS_OF_LINE,
     KEY_AT_MOST_ONCE,
@@ -178,10 +181,11 @@ enum key {
 };
 
 static const char *const key_names[KEYS_OF_BODY] = {
-    "id",           "command",   "class",   "after",       "after_any",
-    "after_failed", "singleton", "touches", "retries",     "timeout",
-    "node",         "env",       "dir",     "begin",       "clean",
-    "at_most_once", "umask",     "array",   "max_running", "hold"};
+    "id",           "command",   "class",        "after",   "after_any",
+    "after_failed", "singleton", "touches",      "retries", "timeout",
+    "node",         "env",       "dir",          "begin",   "template",
+    "params",       "clean",     "at_most_once", "umask",   "array",
+    "max_running",  "hold"};
 
 static bool read_key(struct reader *reader, enum key key,
                      struct json_value value) {
@@ -211,11 +215,17 @@ static bool read_key(struct reader *reader, enum key key,
     case KEY_NODE:
         return read_text(reader, name, value, &s->node);
     case KEY_ENV:
-        return read_env(reader, name, value);
+        return read_texts(reader, name, value, SUBMISSION_LIST, &s->env,
+                          &s->env_count);
     case KEY_DIR:
         return read_text(reader, name, value, &s->dir);
     case KEY_BEGIN:
         return read_begin(reader, value);
+    case KEY_TEMPLATE:
+        return read_text(reader, name, value, &s->template);
+    case KEY_PARAMS:
+        return read_texts(reader, name, value, SUBMISSION_PARAMS, &s->params,
+                          &s->param_count);
     case KEY_CLEAN:
         return read_flag(reader, name, value, &s->clean);
     case KEY_AT_MOST_ONCE:
@@ -293,6 +303,8 @@ static bool has_nul(struct span span) {
 
 static bool check_command(const struct submission *s, struct err *err) {
     size_t bytes = 0;
+    if (!s->command.count && s->template.len > 0)
+        return true; /* that of the template */
     if (!s->command.count || !s->command.items[0].len)
         return err_set(err, ERR_DATA, "a command is missing");
     for (size_t i = 0; i < s->command.count; i++) {
@@ -498,15 +510,16 @@ static void put_timeout(struct json *json, int64_t timeout_ms) {
     json_i64(json, (timeout_ms + 999) / 1000);
 }
 
-static void put_env(struct json *json, const struct submission *s) {
-    if (!s->env_count)
+static void put_texts(struct json *json, const char *key,
+                      const struct submission_env *texts, size_t count) {
+    if (!count)
         return;
-    json_key(json, "env");
+    json_key(json, key);
     json_object(json);
-    for (size_t i = 0; i < s->env_count; i++) {
-        CLEANUP(text_free_string) char *name = span_string(s->env[i].name);
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(text_free_string) char *name = span_string(texts[i].name);
         json_key(json, name);
-        json_span(json, s->env[i].value);
+        json_span(json, texts[i].value);
     }
     json_end(json);
 }
@@ -516,6 +529,8 @@ void submission_format(const struct submission *submission, struct text *out) {
     json_open(&json, out);
     json_object(&json);
     json_put_text(&json, "id", submission->id);
+    json_put_text(&json, "template", submission->template);
+    put_texts(&json, "params", submission->params, submission->param_count);
     put_list(&json, "command", &submission->command);
     put_class(&json, submission);
     put_list(&json, "after", &submission->after);
@@ -529,7 +544,7 @@ void submission_format(const struct submission *submission, struct text *out) {
     }
     put_timeout(&json, submission->timeout_ms);
     json_put_text(&json, "node", submission->node);
-    put_env(&json, submission);
+    put_texts(&json, "env", submission->env, submission->env_count);
     json_put_text(&json, "dir", submission->dir);
     if (submission->begin.ns > 0) {
         char when[WALL_TEXT_BYTES];

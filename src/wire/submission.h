@@ -6,12 +6,13 @@
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x",
  *      "begin": "2026-12-01T02:00:00Z"}
  *
- * Only command is required. A member of `after` may be "ID[60%]". Both may have
- * after_any, after_failed (lists of ids) and singleton (a key). The body may
- * also have: clean, at_most_once, umask
- * (octal string), array (strings), max_running (tasks of the array at once),
- * hold. Both may have the keys of
- * task_options.def. null counts as absent. */
+ * Only command is required, or in its place template with params (an object of
+ * strings): the name of a template and the values of its parameters. A stored
+ * submission has template, params and command. A member of `after` may be
+ * "ID[60%]". Both may have after_any, after_failed (lists of ids) and singleton
+ * (a key). The body may also have: clean, at_most_once, umask (octal string),
+ * array (strings), max_running (tasks of the array at once), hold. Both may
+ * have the keys of task_options.def. null counts as absent. */
 #ifndef POINTSMAN_WIRE_SUBMISSION_H
 #define POINTSMAN_WIRE_SUBMISSION_H
 
@@ -30,7 +31,8 @@ enum {
     SUBMISSION_BYTES = 8 << 20, /* largest JSON */
     SUBMISSION_LIST = 100000,   /* most members of a list */
     SUBMISSION_RETRIES = 1000,
-    SUBMISSION_RUNNING = 1000000 /* largest limit of tasks at once */
+    SUBMISSION_RUNNING = 1000000, /* largest limit of tasks at once */
+    SUBMISSION_PARAMS = 64        /* most parameters of a template */
 };
 
 struct submission_env {
@@ -40,6 +42,9 @@ struct submission_env {
 struct submission {
     struct span id; /* empty: will be generated */
     struct lines command;
+    struct span template; /* empty: none */
+    struct submission_env *params;
+    size_t param_count;
     enum set_class class; /* default DC */
     unsigned sub_priority;
     struct lines after; /* ids, or "ID[60%]" (submission_share_parse) */
