@@ -122,7 +122,7 @@ static void a_name_from_the_future_waits_and_is_then_refused(void **state) {
     spool_scan(&spool);
     assert_int_equal(rejected(&spool), 0);
     spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS + 1000);
-    spool_scan(&spool); /* F0 is near enough now */
+    spool_scan(&spool); /* near enough for F0 now */
     assert_true(spool_knows(&spool, "F0"));
     spool.now = wall_add_ms(spool.now, 2 * MINUTE_MS);
     spool_scan(&spool);
