@@ -107,10 +107,10 @@ static void log_clear(struct api_call *call) {
  * tried leaves its number to the next one, with another time. */
 static bool log_lists(struct log *log, const struct store_attempt *attempt,
                       struct arena *arena) {
-    struct span key = span_of(arena_printf(
-        arena, "%u %" PRId64 " %.*s", attempt->attempt, attempt->assigned.ns,
-        (int)attempt->node.len,
-        attempt->node.p == NULL ? "" : attempt->node.p));
+    struct span key =
+        span_of(arena_printf(arena, "%u %" PRId64 " %.*s", attempt->attempt,
+                             attempt->assigned.ns, (int)attempt->node.len,
+                             attempt->node.p == NULL ? "" : attempt->node.p));
 
     if (map_get(&log->listed, key) != NULL)
         return true;
