@@ -16,8 +16,10 @@
 struct answer {
     struct span text; /* as received */
     struct err err;   /* rejected before it reached the store */
-    struct span id;   /* id of the job, in the batch's arena */
+    struct span id;   /* id of the job; at first in the batch's arena */
     unsigned index;   /* for store_batch_result */
+    enum store_result result;
+    uint64_t seq; /* of its event */
     bool refused;
 };
 
@@ -116,43 +118,41 @@ static bool is_same_job(struct api_call *call, struct span text,
  * happened to it since. */
 static void answer_result(struct api_call *call,
                           const struct store_batch *batch,
-                          struct answer *answer, struct span *ret_id,
-                          enum store_result *ret_result) {
-    *ret_result = store_batch_result(batch, answer->index);
-    *ret_id = arena_span(&call->arena, answer->id);
-    if (*ret_result == STORE_DONE || *ret_result == STORE_SAME)
+                          struct answer *answer) {
+    answer->result = store_batch_result(batch, answer->index);
+    answer->seq = store_batch_seq(batch, answer->index);
+    answer->id = arena_span(&call->arena, answer->id);
+    if (answer->result == STORE_DONE || answer->result == STORE_SAME)
         return;
-    if (*ret_result == STORE_DUPLICATE &&
-        is_same_job(call, answer->text, *ret_id)) {
-        *ret_result = STORE_SAME;
+    if (answer->result == STORE_DUPLICATE &&
+        is_same_job(call, answer->text, answer->id)) {
+        answer->result = STORE_SAME;
         return;
     }
     answer->refused = true;
     err_set(&answer->err, ERR_REFUSED,
             "id '%.*s' belongs to another job; choose another one",
-            (int)ret_id->len, ret_id->p);
+            (int)answer->id.len, answer->id.p);
 }
 
-static void answer_one(struct api_call *call, const struct store_batch *batch,
-                       struct answer *answer) {
-    enum store_result result;
-    struct span id;
+static void answer_one(struct api_call *call) {
+    const struct admission *admission = call->state;
+    const struct answer *answer = &admission->answers[0];
     struct json json;
 
-    answer_result(call, batch, answer, &id, &result);
     if (answer->refused) {
         api_fail(call, &answer->err);
         return;
     }
-    api_reply(call, result == STORE_DONE ? 201 : 200, api_json);
+    api_reply(call, answer->result == STORE_DONE ? 201 : 200, api_json);
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "id");
-    json_span(&json, id);
+    json_span(&json, answer->id);
     json_key(&json, "seq");
-    json_u64_string(&json, store_batch_seq(batch, answer->index));
+    json_u64_string(&json, answer->seq);
     json_key(&json, "again");
-    json_bool(&json, result == STORE_SAME);
+    json_bool(&json, answer->result == STORE_SAME);
     json_end(&json);
     text_addc(&call->out, '\n');
     api_end(call);
@@ -160,12 +160,10 @@ static void answer_one(struct api_call *call, const struct store_batch *batch,
 
 static void answer_line(struct api_call *call, const struct store_batch *batch,
                         struct answer *answer) {
-    enum store_result result = STORE_UNKNOWN;
-    struct span id = {0};
     struct json json;
 
     if (!answer->refused)
-        answer_result(call, batch, answer, &id, &result);
+        answer_result(call, batch, answer);
     json_open(&json, &call->out);
     json_object(&json);
     if (answer->refused) {
@@ -175,10 +173,49 @@ static void answer_line(struct api_call *call, const struct store_batch *batch,
         json_string(&json, err_name(answer->err.kind));
     } else {
         json_key(&json, "id");
-        json_span(&json, id);
+        json_span(&json, answer->id);
     }
     json_end(&json);
     text_addc(&call->out, '\n');
+}
+
+static void noted(void *ctx, struct store_batch *batch, bool ok,
+                  const struct err *err) {
+    struct api_call *call = ctx;
+
+    (void)batch;
+    if (!api_unhold(call))
+        return;
+    if (ok)
+        answer_one(call);
+    else
+        api_fail(call, err);
+    if (ok)
+        api_trigger(call->api);
+    api_poke(call);
+}
+
+/* A job that somebody submitted before is not new, so the process that hosts
+ * what a `run` waits for (P13) learns of this `run` only by an event. False: no
+ * event is needed. */
+static bool note_wanted(struct api_call *call) {
+    const struct admission *admission = call->state;
+    const struct answer *answer = &admission->answers[0];
+    struct store *store = call->api->options.store;
+    struct job job;
+    bool found;
+
+    if (answer->refused || answer->result != STORE_SAME ||
+        !span_is(api_query(call, "cause"), CAUSE_RUN) ||
+        !store_lookup(store, answer->id, &call->arena, &job, &found, NULL) ||
+        !found || job_state_is_final(job.state))
+        return false;
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    store_note(batch, EVENT_WANTED, job.num, job.id, SPAN(CAUSE_RUN), SPAN(""));
+    api_hold(call);
+    store_submit(batch, noted, call);
+    return true;
 }
 
 static void admitted(void *ctx, struct store_batch *batch, bool ok,
@@ -191,7 +228,10 @@ static void admitted(void *ctx, struct store_batch *batch, bool ok,
     if (!ok) {
         api_fail(call, err);
     } else if (!admission->lines) {
-        answer_one(call, batch, &admission->answers[0]);
+        answer_result(call, batch, &admission->answers[0]);
+        if (note_wanted(call))
+            return;
+        answer_one(call);
     } else {
         api_reply(call, 200, api_lines);
         for (size_t i = 0; i < admission->count; i++)

@@ -1,6 +1,5 @@
 #include "scheduler/scheduler_hosted.h"
 
-#include "core/reason.h"
 #include "scheduler/group_read.h"
 #include "scheduler/scheduler_state.h"
 
@@ -55,8 +54,7 @@ bool scheduler_hosts(struct scheduler *scheduler, const struct job *job) {
     if (options->hosts == NULL ||
         map_get(&scheduler->hosted, map_num_key(&job->num)))
         return true;
-    bool other = job->cause.len > 0 && !span_is(job->cause, CAUSE_RUN);
-    if (other || !options->hosts(options->hosts_ctx, job->id))
+    if (!options->hosts(options->hosts_ctx, job->id))
         return false;
     add(scheduler, job);
     return true;
@@ -70,7 +68,7 @@ void scheduler_hosted_event(struct scheduler *scheduler,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     bool hosted = map_get(&scheduler->hosted, map_num_key(&event->num));
     bool is_new = event->kind == EVENT_MOVE && event->from == STATE_NONE;
-    if ((!hosted && !is_new) ||
+    if ((!hosted && !is_new && event->kind != EVENT_WANTED) ||
         !store_job(scheduler->store, event->num, &arena, &job, NULL))
         return;
     if (hosted)

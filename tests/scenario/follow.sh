@@ -270,4 +270,30 @@ hosts_others_that_wait() {
 scenario 'a hosting run starts the jobs of others that wait, also of the next host' \
     hosts_others_that_wait
 
+hosts_what_waited() {
+    make_base 'concurrency = 4'
+    for id in one two; do
+        pointsman submit --id $id -- echo $id
+    done
+    pointsman submit --id three --after two -- echo three
+    # Nobody hosts yet; then somebody else does.
+    ends 0 within pointsman run --id one -- echo one
+    same output "$(cat out)" one
+    mkfifo here gate
+    begin pointsman run -- sh -c 'echo >here; read -r l <gate'
+    hosting=$begun
+    within cat here
+    ends 0 within pointsman run --id three --after two -- echo three
+    same output "$(cat out)" three
+    echo go >gate
+    expect_exit "$hosting" 0
+    same 'events of two' \
+        "$(pointsman history --json two | jq -r .kind | tr '\n' ' ')" \
+        'move move move '
+    pointsman history --json three | jq -r .kind >kinds
+    says wanted kinds
+}
+scenario 'a job that was submitted before is hosted once a run waits for it' \
+    hosts_what_waited
+
 finish
