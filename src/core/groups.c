@@ -620,23 +620,17 @@ uint64_t groups_leader(const struct groups *groups, uint64_t num) {
     return 0;
 }
 
-/* A ready member that follows its dependency on a train can lose it too. */
-static bool can_lose(const struct member *member) {
-    return is_open(member) || member->state == STATE_PENDING;
-}
-
 uint64_t groups_member_needing(const struct groups *groups, uint64_t num,
                                struct span id) {
     const struct member *member = member_find(groups, num);
-
     if (member == NULL)
         return 0;
     LIST_EACH (&member->group->members, it) {
         const struct member *other = MEMBER_OF(it);
-
-        if (other->entry != member->entry || !can_lose(other))
-            continue;
-        for (size_t i = 0; i < other->need_count; i++)
+        /* A ready one may follow its dependency on a train, and lose it. */
+        bool can_lose = other->entry == member->entry &&
+                        (is_open(other) || other->state == STATE_PENDING);
+        for (size_t i = 0; can_lose && i < other->need_count; i++)
             if (span_equal(other->needs[i], id))
                 return other->num;
     }
