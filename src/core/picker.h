@@ -114,16 +114,18 @@ unsigned picker_room(const struct picker *picker);
 unsigned picker_excess(const struct picker *picker);
 
 /* True if the picker needs a refill: read the ready jobs beyond (rank, num) in
- * their order, at most *ret_limit of them, offer each, then call
- * picker_refilled with their number. (num 0: from the beginning.) At start-up
- * it needs one at once; a long backlog is read some hundred rows at a time.
+ * their order, at most *ret_limit of them, offer each that may start, then call
+ * picker_refilled with their number and the place of the last one. (num 0: from
+ * the beginning.) At start-up it needs one at once; a long backlog is read some
+ * hundred rows at a time.
  * Between the two calls only picker_offer is allowed; the rank is valid until
  * then. Ask until it returns false. If the registry cannot be read, ask again
  * later. */
 bool picker_needs_refill(struct picker *picker, struct wall now,
                          struct span *ret_after_rank, uint64_t *ret_after_num,
                          size_t *ret_limit);
-void picker_refilled(struct picker *picker, size_t count);
+void picker_refilled(struct picker *picker, size_t count, struct span last_rank,
+                     uint64_t last_num);
 
 /* When the passing of time alone makes a job ready or calls for a refill;
  * WALL_NEVER: never. */

@@ -72,7 +72,7 @@ struct picker {
     unsigned char yield_urgency;
     enum picker_refill refill;
     struct picker_lane *refill_lane;
-    struct picker_position last; /* last job offered during this refill */
+    struct picker_position last; /* where this refill began, or ended */
     size_t refill_limit;
     unsigned probe_class;
     struct wall next_probe, next_look;

@@ -283,8 +283,6 @@ void picker_offer(struct picker *picker, const struct picker_job *job,
                   struct wall now) {
     struct picker_entry *entry;
 
-    if (picker->refill != REFILL_NONE)
-        position_set(&picker->last, job->rank, job->num);
     if (map_get(&picker->assigned, map_num_key(&job->num)) != NULL)
         return;
     picker_forget(picker, job->num);
@@ -555,9 +553,14 @@ static void fold_refilled(struct picker *picker, size_t count) {
     picker_lane_changed(picker, lane);
 }
 
-void picker_refilled(struct picker *picker, size_t count) {
+/* Rows that were not offered count as read too: there may be any number of them
+ * in a row. */
+void picker_refilled(struct picker *picker, size_t count, struct span last_rank,
+                     uint64_t last_num) {
     enum picker_refill refill = picker->refill;
 
+    if (count > 0)
+        position_set(&picker->last, last_rank, last_num);
     picker->refill = REFILL_NONE;
     if (refill == REFILL_FOLD)
         fold_refilled(picker, count);

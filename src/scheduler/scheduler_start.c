@@ -221,7 +221,9 @@ static void refill_once(struct scheduler *scheduler) {
             if (!tracked || !tracked->executing)
                 scheduler_offer(scheduler, &jobs[i]);
         }
-        picker_refilled(scheduler->picker, count);
+        picker_refilled(scheduler->picker, count,
+                        count > 0 ? job_rank(&jobs[count - 1]) : SPAN(""),
+                        count > 0 ? jobs[count - 1].num : 0);
         arena_clear(&arena);
     }
 }

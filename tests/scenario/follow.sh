@@ -246,6 +246,19 @@ hosts_its_own() {
 scenario 'a run without a server starts its own job and what that waits for' \
     hosts_its_own
 
+hosts_among_many() {
+    make_base 'concurrency = 4'
+    for _ in $(seq 300); do
+        echo '{"command":["touch","ran"]}'
+    done | pointsman submit --batch >ids
+    same 'submitted' "$(wc -l <ids)" 300
+    ends 0 within pointsman run -- sh -c 'echo own >>mine'
+    says own mine
+    same 'jobs that ran' "$(find . -maxdepth 1 -name ran)" ''
+}
+scenario 'a run without a server finds its own job behind hundreds of others' \
+    hosts_among_many
+
 hosts_others_that_wait() {
     make_base 'concurrency = 4'
     mkfifo here.1 gate.1 here.2 gate.2

@@ -11,6 +11,7 @@ struct row {
     enum job_class job_class;
     struct wall admitted, not_before;
     bool pending;
+    bool foreign; /* never offered */
 };
 
 enum { ROWS = 20000 };
@@ -109,10 +110,13 @@ static void refill(void) {
             count = limit;
         for (size_t i = 0; i < count; i++) {
             struct picker_job job = job_of(found[i]);
-            picker_offer(picker, &job, now);
+            if (!found[i]->foreign)
+                picker_offer(picker, &job, now);
         }
         rows_read += count;
-        picker_refilled(picker, count);
+        picker_refilled(picker, count,
+                        count > 0 ? order_rank_of(found[count - 1]) : rank,
+                        count > 0 ? found[count - 1]->num : num);
     }
 }
 
@@ -354,16 +358,27 @@ static void a_long_backlog_is_read_in_pieces(void **state) {
     uint64_t num;
     size_t limit, pieces = 0;
     while (picker_needs_refill(picker, now, &rank, &num, &limit)) {
+        struct row *row = NULL;
         assert_in_range(limit, 1, 256);
         for (size_t i = 0; i < limit; i++) {
-            struct row *row = row_add(CLASS_DC, (unsigned)row_count, "");
+            row = row_add(CLASS_DC, (unsigned)row_count, "");
             struct picker_job job = job_of(row);
             picker_offer(picker, &job, now);
         }
-        picker_refilled(picker, limit);
+        picker_refilled(picker, limit, order_rank_of(row), row->num);
         pieces++;
     }
     assert_true(pieces > 1);
+}
+
+/* A `run` hosts its own job among any number of others. */
+static void jobs_that_may_not_start_hide_none_behind_them(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 700; i++)
+        row_add(CLASS_DC, i, "")->foreign = true;
+    struct row *own = row_add(CLASS_DC, 800, "");
+    assert_int_equal(pick(), own->num);
+    assert_in_range(rows_read, 701, 1000);
 }
 
 static void newcomers_beyond_the_window_wait_in_the_registry(void **state) {
@@ -681,6 +696,7 @@ int main(void) {
         T(aged_jobs_beyond_the_window_are_found),
         T(the_window_stays_small_however_many_jobs_wait),
         T(a_long_backlog_is_read_in_pieces),
+        T(jobs_that_may_not_start_hide_none_behind_them),
         T(newcomers_beyond_the_window_wait_in_the_registry),
         T(a_failed_refill_is_requested_again),
         T(a_busy_target_does_not_block_commands),

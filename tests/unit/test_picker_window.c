@@ -42,7 +42,7 @@ static void fill(void) {
     uint64_t num;
     size_t limit;
     while (picker_needs_refill(picker, now, &rank, &num, &limit))
-        picker_refilled(picker, 0);
+        picker_refilled(picker, 0, SPAN(""), 0);
 }
 
 static void a_full_window_turns_its_last_job_away(void **state) {
