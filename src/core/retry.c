@@ -124,25 +124,26 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
     return v;
 }
 
+/* The end of the wait at this place of the job's own list, whose last wait is
+ * repeated. */
+static struct wall listed(const struct question *q, unsigned place) {
+    const struct retry_limits *limits = q->limits;
+    size_t last = limits->backoff_count - 1;
+
+    return wall_add_ms(
+        q->now, INT64_C(1000) * limits->backoff_s[place < last ? place : last]);
+}
+
 /* True if it is retried after a failed end; *ret_when says when. The job's own
  * list counts, otherwise the rule for temporary failures. */
 static bool failed_again(const struct question *q, struct wall *ret_when) {
     const struct retry_limits *limits = q->limits;
     unsigned fails = q->counts->fails;
-    size_t last = limits->backoff_count;
 
-    if (fails >= limits->retries || limits->at_most_once)
+    if (fails >= limits->retries || limits->at_most_once ||
+        (limits->backoff_fails && fails >= limits->backoff_count))
         return false;
-    if (last == 0)
-        *ret_when = later(q, fails);
-    else if (fails < last)
-        *ret_when =
-            wall_add_ms(q->now, INT64_C(1000) * limits->backoff_s[fails]);
-    else if (limits->backoff_fails)
-        return false;
-    else
-        *ret_when =
-            wall_add_ms(q->now, INT64_C(1000) * limits->backoff_s[last - 1]);
+    *ret_when = limits->backoff_count > 0 ? listed(q, fails) : later(q, fails);
     return true;
 }
 
@@ -222,6 +223,19 @@ static struct retry_verdict recovered(const struct question *q) {
     return verdict(STATE_PENDING, REASON_RECOVERED, TASK_LOST);
 }
 
+/* It may have been the task that ended the worker, so this counts as a
+ * failure. */
+static struct retry_verdict lost(const struct question *q) {
+    struct retry_verdict v =
+        q->limits->at_most_once ? ran_once() : retry_or_fail(q, "failed");
+
+    if (v.to == STATE_PENDING)
+        v.task = TASK_LOST;
+    say(&v, "its worker was lost");
+    v.fails = 1;
+    return v;
+}
+
 static struct retry_verdict cannot(const struct question *q) {
     struct retry_verdict v = failed(REASON_PERM);
 
@@ -249,8 +263,10 @@ static struct retry_verdict incomplete(const struct question *q, bool wait) {
                 wait ? TASK_BACKOFF : TASK_INCOMPLETE);
     say(&v, "reported that it is not complete");
     if (wait) {
-        v.not_before =
-            later(q, q->counts->temps > 0 ? q->counts->temps - 1 : 0);
+        unsigned temps = q->counts->temps;
+        v.not_before = q->limits->backoff_count > 0
+                           ? listed(q, q->counts->fails)
+                           : later(q, temps > 0 ? temps - 1 : 0);
         return v;
     }
     unsigned times = q->counts->incompletes + 1;
@@ -384,6 +400,8 @@ struct retry_verdict retry_after(const struct retry_end *end,
         return forbidden(&q);
     case RETRY_CRASHED:
         return crashed(&q);
+    case RETRY_LOST:
+        return lost(&q);
     case RETRY_RECOVERED:
         return recovered(&q);
     case RETRY_RAN:

@@ -22,6 +22,7 @@ enum retry_result {
     RETRY_BASE_LOST,   /* what it depends on is not there any more */
     RETRY_FORBIDDEN,   /* may not run here; nothing of it ran */
     RETRY_CRASHED,     /* the wrapper around it ended abnormally */
+    RETRY_LOST,        /* its worker is not heard of any more */
     RETRY_RECOVERED    /* found after a restart of the scheduler, proven gone */
 };
 

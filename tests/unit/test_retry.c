@@ -240,6 +240,49 @@ static void a_list_of_delays_is_followed_to_the_second(void **state) {
        STATE_FAILED, "exit-1");
 }
 
+static void a_list_of_fail_alone_allows_no_retry(void **state) {
+    (void)state;
+    struct retry_limits limits = change_limits();
+    limits.retries = 9;
+    limits.backoff_fails = true;
+    is(after(exited(1), (struct retry_counts){0}, limits), STATE_FAILED,
+       "exit-1");
+}
+
+static void incomplete_backoff_waits_as_the_next_failure_would(void **state) {
+    (void)state;
+    const uint32_t waits[] = {15, 60};
+    const int64_t expected[] = {15000, 60000, 60000};
+    struct retry_end end = {.status = RETRY_STATUS_INCOMPLETE_BACKOFF};
+    struct retry_limits limits = change_limits();
+    limits.backoff_s = waits;
+    limits.backoff_count = COUNT(waits);
+    for (unsigned fails = 0; fails < 3; fails++) {
+        struct retry_verdict v =
+            after(end, (struct retry_counts){.fails = fails}, limits);
+        is(v, STATE_PENDING, "returned");
+        assert_int_equal(wall_ms_since(v.not_before, now), expected[fails]);
+        assert_int_equal(v.fails, 0);
+    }
+}
+
+static void a_job_whose_worker_is_lost_counts_as_failed(void **state) {
+    (void)state;
+    struct retry_end lost = {.result = RETRY_LOST, .exit_code = -1};
+    struct retry_limits limits = change_limits();
+    struct retry_verdict v = after(lost, (struct retry_counts){0}, limits);
+    is(v, STATE_FAILED, "failed");
+    assert_int_equal(v.fails, 1);
+    limits.retries = 1;
+    v = after(lost, (struct retry_counts){0}, limits);
+    is(v, STATE_PENDING, "failed");
+    assert_int_equal(v.task, TASK_LOST);
+    assert_true(v.not_before.ns > now.ns);
+    limits.at_most_once = true;
+    is(after(lost, (struct retry_counts){0}, limits), STATE_FAILED,
+       "at-most-once");
+}
+
 static void a_temporary_exit_code_ends_a_run_without_retries(void **state) {
     (void)state;
     struct retry_limits limits = change_limits();
@@ -440,6 +483,9 @@ int main(void) {
         cmocka_unit_test(a_timeout_is_a_failure_with_its_own_reason),
         cmocka_unit_test(a_command_is_retried_as_often_as_requested),
         cmocka_unit_test(a_list_of_delays_is_followed_to_the_second),
+        cmocka_unit_test(a_list_of_fail_alone_allows_no_retry),
+        cmocka_unit_test(incomplete_backoff_waits_as_the_next_failure_would),
+        cmocka_unit_test(a_job_whose_worker_is_lost_counts_as_failed),
         cmocka_unit_test(a_temporary_exit_code_ends_a_run_without_retries),
         cmocka_unit_test(an_at_most_once_job_is_never_started_again),
         cmocka_unit_test(an_attempt_that_never_started_is_not_counted),
