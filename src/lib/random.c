@@ -45,3 +45,20 @@ uint64_t random_below(struct random *random, uint64_t below) {
     } while (draw < skip);
     return draw % below;
 }
+
+/* -ln(u) for u = bits / 2^64. The logarithm to the base 2 is found bit by bit:
+ * the square of a number has twice its logarithm. */
+double random_exponential(uint64_t bits) {
+    unsigned zeros = (unsigned)__builtin_clzll(bits | 1);
+    double x = (double)(bits << zeros) / (double)(UINT64_C(1) << 63);
+    double log = -1.0 - zeros, bit = 0.5;
+
+    for (int i = 0; i < 40; i++, bit /= 2) {
+        x *= x;
+        if (x >= 2.0) {
+            x /= 2.0;
+            log += bit;
+        }
+    }
+    return -log * 0.69314718055994530942;
+}

@@ -12,5 +12,7 @@ struct random {
 void random_init(struct random *random, uint64_t seed);
 /* 0 <= result < below, unbiased; below must be > 0. */
 uint64_t random_below(struct random *random, uint64_t below);
+/* An exponential draw with mean 1 from 64 evenly distributed bits. */
+double random_exponential(uint64_t bits);
 
 #endif

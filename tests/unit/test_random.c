@@ -36,10 +36,32 @@ static void numbers_are_below_the_limit_and_evenly_spread(void **state) {
         assert_true(random_below(&random, UINT64_MAX) < UINT64_MAX);
 }
 
+static void exponential_draws_have_their_distribution(void **state) {
+    struct random random;
+    double sum = 0;
+    unsigned below_ln2 = 0;
+
+    (void)state;
+    random_init(&random, 1);
+    for (unsigned i = 0; i < 100000; i++) {
+        double draw = random_exponential(random_below(&random, UINT64_MAX));
+        assert_true(draw >= 0);
+        sum += draw;
+        below_ln2 += draw < 0.6931471805599453;
+    }
+    assert_true(sum > 99000 && sum < 101000);
+    assert_in_range(below_ln2, 49500, 50500); /* the median */
+    assert_true(random_exponential(0) > 40);
+    assert_true(random_exponential(UINT64_MAX) < 1e-9);
+    assert_true(random_exponential(UINT64_C(1) << 63) > 0.6931471 &&
+                random_exponential(UINT64_C(1) << 63) < 0.6931472);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_always_gives_the_same_numbers),
         cmocka_unit_test(numbers_are_below_the_limit_and_evenly_spread),
+        cmocka_unit_test(exponential_draws_have_their_distribution),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
