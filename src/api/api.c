@@ -359,8 +359,8 @@ void api_end(struct api_call *call) {
     unwatch(call);
 }
 
-void api_problem_format(int status, const char *title, const struct err *err,
-                        struct text *out) {
+static void problem_format(int status, const char *title, const struct err *err,
+                           struct span lines, struct text *out) {
     CLEANUP(text_clear) struct text type = TEXT_INIT;
     struct json json;
     text_addf(&type, "/errors/%s", err_name(err->kind));
@@ -376,8 +376,32 @@ void api_problem_format(int status, const char *title, const struct err *err,
     json_string(&json, err->text);
     json_key(&json, "kind");
     json_string(&json, err_name(err->kind));
+    if (lines.len > 0) {
+        struct span line;
+        json_key(&json, "errors");
+        json_array(&json);
+        while (span_cut(&lines, '\n', &line))
+            if (line.len > 0)
+                json_span(&json, line);
+        json_end(&json);
+    }
     json_end(&json);
     text_addc(out, '\n');
+}
+
+void api_problem_format(int status, const char *title, const struct err *err,
+                        struct text *out) {
+    problem_format(status, title, err, (struct span){0}, out);
+}
+
+void api_fail_lines(struct api_call *call, const struct err *err,
+                    struct span lines) {
+    int status = err_http_status(err->kind);
+
+    text_reset(&call->out);
+    api_reply(call, status, "application/problem+json");
+    problem_format(status, err_meaning(err->kind), err, lines, &call->out);
+    api_end(call);
 }
 
 void api_fail_status(struct api_call *call, int status, const struct err *err) {
@@ -483,6 +507,14 @@ bool api_allows(const struct api_call *call, const struct job *job,
         owner = (struct access_owner){job->uid, job->actor};
     return access_allows(call->api->options.access, &call->request.actor,
                          call->route->need, job == NULL ? NULL : &owner, err);
+}
+
+bool api_sees_values(struct api_call *call, const struct job *job) {
+    struct access_owner owner = {job->uid, job->actor};
+    struct access_owner caller = {call->request.actor.uid, api_actor(call)};
+    return call->request.actor.role >= ACCESS_OPERATOR ||
+           (call->request.actor.is_known &&
+            access_owner_is_same(&caller, &owner));
 }
 
 bool api_has_account(const struct api_call *call, struct err *err) {

@@ -89,6 +89,11 @@ void api_fail(struct api_call *call, const struct err *err);
 /* The same with another status than that of the kind of error. */
 void api_fail_status(struct api_call *call, int status, const struct err *err);
 
+/* The same with a list of everything that is wrong, a line each, as the member
+ * `errors` beside the sentence of `err`. */
+void api_fail_lines(struct api_call *call, const struct err *err,
+                    struct span lines);
+
 /* ---- the request --------------------------------------------------------- */
 
 struct wall api_now(const struct api_call *call);
@@ -111,6 +116,9 @@ bool api_query_check(struct api_call *call, const char *const *keys);
 /* May the caller do to this job (NULL: to any job) what the route does? */
 bool api_allows(const struct api_call *call, const struct job *job,
                 struct err *err);
+/* May the caller see the environment of the job, which may hold what only its
+ * submitter is to know? */
+bool api_sees_values(struct api_call *call, const struct job *job);
 /* False: the caller is a person without an account, so that no command can run
  * for the caller. ERR_DENIED. */
 bool api_has_account(const struct api_call *call, struct err *err);

@@ -45,9 +45,15 @@ static bool refuse_ended(struct api_call *call, const struct job *job,
 static bool add_cancel(struct api_call *call, struct store_batch *batch,
                        struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
+    const struct work_kind *kind =
+        work_kind_find(call->api->options.tables->kinds, job, err);
 
+    if (kind == NULL)
+        return false;
     if (job_state_is_final(job->state))
         return refuse_ended(call, job, err);
+    if (kind->refuse_cancel != NULL)
+        return refuse(err, job, kind->refuse_cancel(job, &call->arena));
     if (job->state == STATE_EXECUTING) {
         command->index =
             store_ask_cancel(batch, job->num, command->kill, command->because);

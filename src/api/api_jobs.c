@@ -268,15 +268,6 @@ static void used_json(struct json *json, const struct store_attempt *attempts,
     json_i64(json, (int64_t)peak_kib);
 }
 
-/* The environment may hold what only the submitter is to know. */
-static bool sees_values(struct api_call *call, const struct job *job) {
-    struct access_owner owner = {job->uid, job->actor};
-    struct access_owner caller = {call->request.actor.uid, api_actor(call)};
-    return call->request.actor.role >= ACCESS_OPERATOR ||
-           (call->request.actor.is_known &&
-            access_owner_is_same(&caller, &owner));
-}
-
 /* Everything known about the job; `exit_code` once it has ended, `members` of a
  * rollback. */
 void api_job_show(struct api_call *call) {
@@ -346,7 +337,7 @@ void api_job_show(struct api_call *call) {
     else
         json_null(&json);
     json_key(&json, "submission");
-    job_submission_json(&json, job.spec, sees_values(call, &job), &call->arena);
+    job_submission_json(&json, job.spec, api_sees_values(call, &job), &call->arena);
     json_end(&json);
     text_addc(&call->out, '\n');
     api_end(call);

@@ -244,7 +244,8 @@ static bool read_line(struct call *call, int argc, char **argv,
         const char *next = at + 1 < argc ? argv[at + 1] : NULL;
         bool used_next = false;
         if (!words_only && strcmp(word, "--") == 0 && call->command != NULL) {
-            words_only = true;
+            words_only = call->has_dashes = true;
+            call->before_dashes = call->word_count;
             at++;
             continue;
         }

@@ -19,6 +19,8 @@ struct call {
     char **argv;
     const char **words; /* operands, with NULL after the last */
     size_t word_count;
+    bool has_dashes;      /* "--" ended the options: */
+    size_t before_dashes; /* the number of operands before it */
     struct call_option {
         const struct option *option;
         const char *value;

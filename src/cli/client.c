@@ -102,6 +102,7 @@ void client_close(struct client *client) {
     free(client->host);
     free(client->unix_path);
     free(client->tcp_address);
+    text_clear(&client->problem);
     free(client);
 }
 
@@ -243,8 +244,11 @@ static bool ask(struct client *client, struct client_ask *what,
                              : client_local_ask(client, what, err);
 
     client->broke = !ok;
-    if (ok && what->status >= 400)
+    text_reset(&client->problem);
+    if (ok && what->status >= 400) {
+        text_addspan(&client->problem, text_span(&what->error));
         ok = reply_error(what, err);
+    }
     text_clear(&what->error);
     return ok;
 }
@@ -252,6 +256,10 @@ static bool ask(struct client *client, struct client_ask *what,
 static bool take_all(void *ctx, struct span bytes) {
     text_addspan(ctx, bytes);
     return true;
+}
+
+struct span client_problem(const struct client *client) {
+    return text_span(&client->problem);
 }
 
 bool client_call(struct client *client, enum api_method method, const char *uri,

@@ -88,6 +88,9 @@ struct client_lines {
 bool client_take_lines(void *client_lines, struct span bytes);
 void client_lines_end(struct client_lines *lines); /* the unfinished last one */
 
+/* The body of the last reply if that was an error; otherwise empty. */
+struct span client_problem(const struct client *client);
+
 /* One word of a URI, percent-encoded. */
 char *client_word(struct arena *arena, const char *word);
 

@@ -12,11 +12,12 @@
 struct client {
     struct client_options options;
     char *base_path;
-    bool remote;   /* a server answers: HTTP */
-    bool answered; /* a server has answered */
-    bool broke;    /* the last call: there was no whole reply */
-    bool lost;     /* the connection to it was lost */
-    bool waits;    /* and no server answers */
+    bool remote;         /* a server answers: HTTP */
+    bool answered;       /* a server has answered */
+    bool broke;          /* the last call: there was no whole reply */
+    bool lost;           /* the connection to it was lost */
+    bool waits;          /* and no server answers */
+    struct text problem; /* see client_problem */
     struct mono waits_since;
     int64_t waits_s;   /* as reported last */
     int64_t look_ms;   /* pause before it is looked for again */

@@ -102,53 +102,56 @@ bool command_may_run(const struct base *base, const struct submission *sub,
                                                arena, &account, err);
 }
 
+void command_set_origin(struct job *job, unsigned sub_priority,
+                        const struct origin *origin, struct arena *arena) {
+    char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
+    if (job->id.len == 0) {
+        command_make_id(origin->seed, id);
+        job->id = span_of(id);
+    }
+    job->id = arena_span(arena, job->id);
+    sum_bytes(job->spec, sum);
+    job->sum = arena_span(arena, span_of(sum));
+    job->key = make_key(job->id, (enum set_class)job->job_class, sub_priority,
+                        origin, arena);
+    job->rank = job->key;
+    job->actor = origin->actor;
+    job->cause = origin->cause;
+    job->admitted = origin->now;
+    job->uid = origin->uid;
+}
+
 bool command_admit(struct store_batch *batch, const struct base *base,
                    const struct submission *submission,
                    const struct origin *origin, unsigned *ret_index,
                    struct span *ret_id, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
-    char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
     if (!submission_check(submission, err) ||
         !command_may_run(base, submission, origin->uid, arena, err))
         return false;
-    if (submission->id.len > 0) {
-        *ret_id = arena_span(arena, submission->id);
-    } else {
-        command_make_id(origin->seed, id);
-        *ret_id = arena_span(arena, span_of(id));
-    }
-    struct span spec = make_spec(submission, arena);
-    sum_bytes(spec, sum);
     struct relations made = make_relations(submission, origin->actor, arena);
     size_t edges = made.edge_count;
     size_t touches = made.touch_count;
     bool later = submission->begin.ns > origin->now.ns;
-    struct span key = make_key(*ret_id, submission->class,
-                               submission->sub_priority, origin, arena);
     struct job job = {
-        .id = *ret_id,
+        .id = submission->id,
         .kind = COMMAND_KIND,
         .job_class = (enum job_class)submission->class,
         .state = edges + touches > 0 ? STATE_QUEUED : STATE_PENDING,
-        .key = key,
-        .rank = key,
-        .actor = origin->actor,
-        .cause = origin->cause,
         .detail = span_starts(origin->cause, CAUSE_SCHEDULE) ? origin->cause
                                                              : (struct span){0},
-        .sum = span_of(sum),
-        .spec = spec,
+        .spec = make_spec(submission, arena),
         .retries = submission->retries,
         .flags = (submission->at_most_once ? JOB_AT_MOST_ONCE : 0u) |
                  (submission->array.count > 0 ? JOB_ARRAY : 0u) |
                  (later ? JOB_BEGINS : 0u),
         .holds = submission->hold ? HOLD_OPERATOR : 0,
         .max_running = submission->max_running,
-        .admitted = origin->now,
         .not_before = later ? submission->begin : (struct wall){0},
-        .uid = origin->uid,
         .has_relations = edges + touches > 0,
     };
+    command_set_origin(&job, submission->sub_priority, origin, arena);
+    *ret_id = job.id;
     *ret_index =
         store_admit(batch, &job, made.edges, edges, made.touches, touches,
                     submission->array.items, submission->array.count);

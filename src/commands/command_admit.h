@@ -19,6 +19,11 @@ void command_make_id(uint64_t seed, char ret[ID_TEXT_BYTES]);
 bool command_may_run(const struct base *base, const struct submission *sub,
                      uid_t submitter, struct arena *arena, struct err *err);
 
+/* Sets what `origin` and the spec of a job decide: its id, if it has none, its
+ * key and rank, actor, cause, account, sum and time of admission. */
+void command_set_origin(struct job *job, unsigned sub_priority,
+                        const struct origin *origin, struct arena *arena);
+
 /* Adds the admission of a command to the batch, complete with key, spec,
  * relations and state (P if nothing holds it, otherwise Q). *ret_index is the
  * operation's index for store_batch_result: DONE and SAME both mean that the

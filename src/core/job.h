@@ -35,7 +35,9 @@ enum job_trait {
     JOB_CAN_BE_ROLLED_BACK = 1 << 4,
     JOB_HAS_EXIT_CODE = 1 << 5, /* the exit code of its process; for jobs
                                    without it, 1 means that the job failed */
-    JOB_ROLLS_BACK = 1 << 6     /* rolls back other jobs */
+    JOB_ROLLS_BACK = 1 << 6,    /* rolls back other jobs */
+    JOB_ON_NODES = 1 << 7       /* has a task on each node, for as long as it
+                                   stands; it does not start as a whole */
 };
 
 enum job_state {

@@ -2,6 +2,7 @@
 
 #include "core/node_limits.h"
 #include "nodes/node_line.h"
+#include "nodes/standing_value.h"
 
 enum { LABEL_BYTES = 40 };
 
@@ -59,13 +60,10 @@ static bool check_level_name(struct span name, const struct config_spot *spot) {
                                                  : "above all others");
 }
 
-static bool finish_nodes(const struct config *config, const void *section,
-                         struct err *err) {
-    const struct config_nodes *nodes = section;
+static bool check_levels(const struct config_nodes *nodes, struct err *err) {
     struct config_spot spot =
         config_spot_of(nodes->levels_origin, (struct config_origin){0}, err);
 
-    (void)config;
     if (nodes->levels.count > NODE_LEVELS_MOST - 1)
         return config_refuse(&spot, "levels: %d at most", NODE_LEVELS_MOST - 1);
     for (size_t i = 0; i < nodes->levels.count; i++) {
@@ -78,6 +76,49 @@ static bool finish_nodes(const struct config *config, const void *section,
                                      (int)name.len, name.p);
     }
     return true;
+}
+
+bool node_config_backoff(const struct config_nodes *nodes, struct arena *arena,
+                         uint32_t **ret_waits_s, size_t *ret_count,
+                         bool *ret_fails, const char **ret_why) {
+    size_t count = nodes->backoff.count;
+    struct lines waits = {.count = count};
+
+    waits.items = arena_alloc(arena, (count + 1) * sizeof(*waits.items));
+    for (size_t i = 0; i < count; i++)
+        waits.items[i] = nodes->backoff.items[i].text;
+    return standing_backoff_read(&waits, arena, ret_waits_s, ret_count,
+                                 ret_fails, ret_why);
+}
+
+static bool check_backoff(const struct config_nodes *nodes, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct config_spot spot =
+        config_spot_of(nodes->backoff_origin, (struct config_origin){0}, err);
+    const char *why;
+    uint32_t *waits_s;
+    size_t count;
+    bool fails;
+
+    return node_config_backoff(nodes, &arena, &waits_s, &count, &fails, &why) ||
+           config_refuse(&spot, "backoff is not %s", why);
+}
+
+static bool finish_nodes(const struct config *config, const void *section,
+                         struct err *err) {
+    const struct config_nodes *nodes = section;
+    struct config_spot orphans = config_spot_of(
+        nodes->kill_orphans_after_origin, (struct config_origin){0}, err);
+    int64_t ms;
+
+    (void)config;
+    return check_levels(nodes, err) && check_backoff(nodes, err) &&
+           (standing_orphans_read(nodes->kill_orphans_after, &ms) ||
+            config_refuse(&orphans,
+                          "kill-orphans-after = '%.*s' is neither never nor a "
+                          "duration such as 90, 15m, 2h",
+                          (int)nodes->kill_orphans_after.len,
+                          nodes->kill_orphans_after.p));
 }
 
 const struct config_section node_config_section = {

@@ -27,6 +27,11 @@ node_config_source_at(const struct config *config, size_t index);
 /* The number of a level: 0 is the instance. False: there is no such level. */
 bool node_config_level(const struct config *config, struct span name,
                        unsigned *ret_level);
+/* The list of waits, the number of those before `repeat` or `fail`, and whether
+ * it ends with `fail`. False: what it is not. */
+bool node_config_backoff(const struct config_nodes *nodes, struct arena *arena,
+                         uint32_t **ret_waits_s, size_t *ret_count,
+                         bool *ret_fails, const char **ret_why);
 /* "1-25" as numbers. */
 bool node_config_range(struct span range, uint64_t *ret_first,
                        uint64_t *ret_last);

@@ -2,7 +2,7 @@
 
 extern const struct store_step node_row_steps[]; /* schema/NNN.sql */
 
-enum { PUT, DROP, LIST, SOURCE_PUT, SOURCE_DROP, SOURCES };
+enum { PUT, DROP, LIST, EXISTS, SOURCE_PUT, SOURCE_DROP, SOURCES };
 
 /* clang-format off */
 static const char *const statements[] = {
@@ -16,6 +16,7 @@ static const char *const statements[] = {
     [LIST] =
         ("SELECT name, parent, level, source, place, enabled, tags FROM node "
          "WHERE place > ?1 ORDER BY place LIMIT ?2"),
+    [EXISTS] = "SELECT place FROM node WHERE name = ?1 LIMIT 1",
     [SOURCE_PUT] =
         ("INSERT INTO node_source (name, refreshed, nodes, failed, error) "
          "VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET "
@@ -181,6 +182,15 @@ bool node_row_list(struct store *store, int64_t after, size_t limit,
         (*ret_rows)[(*ret_count)++] = row_of(&query, arena);
     }
     return false;
+}
+
+bool node_row_exists(struct store *store, struct span name, bool *ret_found,
+                     struct err *err) {
+    CLEANUP(store_query_end) struct store_query query = {0};
+
+    return store_query_begin(&query, store_tables(store), &node_noun, EXISTS,
+                             STORE_VALUES(store_text(name)), err) &&
+           store_query_next(&query, ret_found, err);
 }
 
 bool node_row_sources(struct store *store, struct arena *arena,

@@ -47,6 +47,9 @@ unsigned node_row_drop_source(struct store_batch *batch, struct span name);
 bool node_row_list(struct store *store, int64_t after, size_t limit,
                    struct arena *arena, struct node_row **ret_rows,
                    size_t *ret_count, struct err *err);
+/* *ret_found: there is a place of a node of that name. */
+bool node_row_exists(struct store *store, struct span name, bool *ret_found,
+                     struct err *err);
 /* Sorted by name. */
 bool node_row_sources(struct store *store, struct arena *arena,
                       struct node_source_row **ret_rows, size_t *ret_count,

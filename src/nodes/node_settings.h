@@ -8,8 +8,9 @@
 #include "core/node_workers.h"
 #include "nodes/node_config.h"
 
-enum { NODE_SLOT = 0 /* number of the workers' resource `slot`, which is always
-                        there: a task takes 1, queue.concurrency is its limit */
+enum {
+    NODE_SLOT = 0 /* number of the workers' resource `slot`, which is always
+                     there: a task takes 1, queue.concurrency is its limit */
 };
 
 /* Spans belong to the configuration. */

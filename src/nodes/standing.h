@@ -3,8 +3,11 @@
 #ifndef POINTSMAN_NODES_STANDING_H
 #define POINTSMAN_NODES_STANDING_H
 
+#include "lib/text.h"
 #include "nodes/node_settings.h"
 #include "nodes/standing_row.h"
+
+enum { STANDING_RETRIES = 1000000000 /* of a list of waits that repeats */ };
 
 struct standing {
     struct node_job_spec spec; /* its memory belongs to this struct; num,
@@ -33,6 +36,12 @@ bool standing_make(const struct standing_row *row,
                    const struct node_settings *settings,
                    const struct standing_names *names,
                    struct standing *ret_standing, struct err *err);
+/* The same, with a line in `errors` for everything that is wrong. `names` NULL:
+ * relations are left out. */
+bool standing_make_all(const struct standing_row *row,
+                       const struct node_settings *settings,
+                       const struct standing_names *names,
+                       struct standing *ret_standing, struct text *errors);
 /* Frees its memory; must not be in use by a pass any more. A CLEANUP function.
  */
 void standing_clear(struct standing *standing);

@@ -59,8 +59,8 @@ unsigned standing_row_add(struct store_batch *batch, unsigned job,
 unsigned standing_row_change(struct store_batch *batch,
                              const struct standing_row *row,
                              enum standing_event event, uint64_t seen);
-/* Records that all tasks of the job (node empty), or that of the node, are to be
- * forgiven. UNKNOWN: there is no such job. */
+/* Records that all tasks of the job (node empty), or that of the node, are to
+ * be forgiven. UNKNOWN: there is no such job. */
 unsigned standing_row_forgive(struct store_batch *batch, uint64_t num,
                               struct span node);
 /* The request is carried out. In the batch that writes what became of the

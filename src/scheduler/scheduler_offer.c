@@ -24,7 +24,7 @@ void scheduler_offer_rollback(struct scheduler *scheduler,
 
 void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     if (!(scheduler->options.parts & SCHEDULER_STARTS) ||
-        !scheduler_hosts(scheduler, job))
+        job_has(job, JOB_ON_NODES) || !scheduler_hosts(scheduler, job))
         return;
     expect_backoff(scheduler, job->not_before);
     if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))

@@ -42,6 +42,8 @@ struct work_kind {
     /* Why `retry` does not apply, as the end of a sentence that begins with the
      * job. NULL: an ended job may be retried. */
     const char *(*refuse_retry)(const struct job *job, struct arena *arena);
+    /* The same for `cancel`. NULL: a job that has not ended may be cancelled. */
+    const char *(*refuse_cancel)(const struct job *job, struct arena *arena);
     /* Adds the reasons for `why` that only this kind knows; `waits` if the job
      * is in a waiting state. False: the call has failed. May be NULL. */
     bool (*explain)(struct api_call *call, const struct job *job, bool waits,

@@ -16,6 +16,10 @@
 #include "nodes/node_config.h"
 #include "nodes/node_request.h"
 #include "nodes/node_row.h"
+#include "nodes/resource_config.h"
+#include "nodes/standing_kind.h"
+#include "nodes/standing_request.h"
+#include "nodes/standing_row.h"
 #include "schedules/clock_role.h"
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_put.h"
@@ -46,6 +50,7 @@ static const struct work_kind *const kinds[] = {
     &change_kind,
     &change_kind_rollback,
     &command_kind,
+    &standing_kind,
 };
 
 const struct work_kinds serve_kinds = {kinds, COUNT(kinds)};
@@ -61,6 +66,7 @@ const struct store_noun *const serve_nouns[] = {
     &schedule_noun,
     &check_result_noun,
     &node_noun,
+    &standing_noun,
 };
 const size_t serve_noun_count = COUNT(serve_nouns);
 
@@ -71,6 +77,9 @@ const struct config_section *const serve_sections[] = {
     &template_config_section,
     &node_config_section,
     &node_config_source_section,
+    &resource_section,
+    &worker_limits_section,
+    &account_section,
 };
 const size_t serve_section_count = COUNT(serve_sections);
 

@@ -123,8 +123,8 @@ bool apply_event(struct apply *apply, struct op *op, struct row *row,
     return true;
 }
 
-static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
-    struct store_event event = *op->event;
+bool apply_note(struct apply *apply, struct op *op, struct store_event event,
+                struct err *err) {
     struct row *row = NULL;
     if (event.num == 0) {
         event.from = event.to = STATE_NONE;
@@ -147,6 +147,10 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
         apply_dirty(apply, row, ROW_MARKS);
     }
     return apply_event(apply, op, row, event, err);
+}
+
+static bool apply_noted(struct apply *apply, struct op *op, struct err *err) {
+    return apply_note(apply, op, *op->event, err);
 }
 
 /* The log only grows at its end: an event whose number is taken, or passed,
@@ -251,7 +255,7 @@ static const struct {
     [OP_DUE] = {.of_job = apply_due},
     [OP_SET_BACK] = {.any = apply_set_back},
     [OP_AT_ONCE] = {.of_job = apply_at_once},
-    [OP_NOTE] = {.any = apply_note},
+    [OP_NOTE] = {.any = apply_noted},
     [OP_RESTORE_EVENT] = {.any = apply_restore_event},
     [OP_SET] = {.any = apply_set},
     [OP_ASSIGN] = {.any = apply_assign},

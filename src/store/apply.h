@@ -62,6 +62,11 @@ void apply_dirty(struct apply *apply, struct row *row, unsigned parts);
 bool apply_event(struct apply *apply, struct op *op, struct row *row,
                  struct store_event event, struct err *err);
 
+/* The same for an event about the job event.num, or, if that is 0, about none:
+ * op->result is UNKNOWN if there is no such job. */
+bool apply_note(struct apply *apply, struct op *op, struct store_event event,
+                struct err *err);
+
 /* One per operation: sets op->result, and op->num and op->seq as store.h says.
  * False: an error of the backend; what the operation met is a result. */
 bool apply_admit(struct apply *apply, struct op *op, struct err *err);

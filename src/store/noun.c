@@ -123,6 +123,32 @@ bool store_operation_event(struct store_operation *operation,
     return true;
 }
 
+bool store_operation_note(struct store_operation *operation,
+                          enum event_kind kind, uint64_t num,
+                          struct span reason, struct span detail,
+                          const struct event_facts *facts, struct err *err) {
+    struct store_event event = {
+        .kind = kind,
+        .num = num,
+        .reason = reason,
+        .detail = detail,
+        .facts = event_facts_format(facts, operation->arena),
+    };
+    if (!apply_note(operation->apply, operation->op, event, err))
+        return false;
+    operation->result = operation->op->result;
+    operation->next_seq = operation->apply->head.seq + 1;
+    return true;
+}
+
+struct span store_operation_actor(const struct store_operation *operation) {
+    return operation->apply->who->actor;
+}
+
+struct wall store_operation_now(const struct store_operation *operation) {
+    return operation->apply->who->now;
+}
+
 uint64_t store_operation_admitted(const struct store_operation *operation,
                                   unsigned index) {
     const struct store_batch *batch = operation->apply->batch;

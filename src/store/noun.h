@@ -145,6 +145,16 @@ bool store_operation_event(struct store_operation *operation,
                            enum event_kind kind, struct span id,
                            struct span reason, struct span detail,
                            struct err *err);
+/* The same for an event about a job, with facts: `num` must exist, otherwise the
+ * result is UNKNOWN. Everything lives as long as the batch, but the facts are
+ * copied. */
+bool store_operation_note(struct store_operation *operation,
+                          enum event_kind kind, uint64_t num,
+                          struct span reason, struct span detail,
+                          const struct event_facts *facts, struct err *err);
+/* Who acts, and when, as in the events of the operation. */
+struct span store_operation_actor(const struct store_operation *operation);
+struct wall store_operation_now(const struct store_operation *operation);
 /* The number of the job that an earlier operation of the same batch
  * admitted, or 0. */
 uint64_t store_operation_admitted(const struct store_operation *operation,
