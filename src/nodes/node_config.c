@@ -81,10 +81,16 @@ static bool check_levels(const struct config_nodes *nodes, struct err *err) {
 bool node_config_backoff(const struct config_nodes *nodes, struct arena *arena,
                          uint32_t **ret_waits_s, size_t *ret_count,
                          bool *ret_fails, const char **ret_why) {
+    struct span usual[] = {SPAN("15"),  SPAN("30"),    SPAN("1m"), SPAN("5m"),
+                           SPAN("15m"), SPAN("1h"),    SPAN("2h"), SPAN("6h"),
+                           SPAN("1d"),  SPAN("repeat")};
     size_t count = nodes->backoff.count;
-    struct lines waits = {.count = count};
+    struct lines waits = {usual, COUNT(usual)};
 
-    waits.items = arena_alloc(arena, (count + 1) * sizeof(*waits.items));
+    if (count > 0) {
+        waits.items = arena_alloc(arena, count * sizeof(*waits.items));
+        waits.count = count;
+    }
     for (size_t i = 0; i < count; i++)
         waits.items[i] = nodes->backoff.items[i].text;
     return standing_backoff_read(&waits, arena, ret_waits_s, ret_count,

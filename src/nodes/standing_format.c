@@ -33,14 +33,27 @@ static void put_list(struct json *json, const char *key,
     json_end(json);
 }
 
+/* As it is after the last of its keys was set to nothing. */
+static bool is_empty(const struct standing_filter *f) {
+    return f->whitelist.count + f->blacklist.count + f->tags.count == 0 &&
+           f->whitelist_regex.len + f->blacklist_regex.len == 0 &&
+           f->fraction == 0;
+}
+
 static void put_filters(struct json *json,
                         const struct standing_definition *d) {
-    if (d->filter_count == 0)
+    size_t given = 0;
+
+    for (size_t i = 0; i < d->filter_count; i++)
+        given += !is_empty(&d->filters[i]);
+    if (given == 0)
         return;
     json_key(json, "filters");
     json_object(json);
     for (size_t i = 0; i < d->filter_count; i++) {
         const struct standing_filter *f = &d->filters[i];
+        if (is_empty(f))
+            continue;
         CLEANUP(text_free_string) char *level = span_string(f->level);
         json_key(json, level);
         json_object(json);

@@ -128,6 +128,8 @@ static bool check_seen(struct store_operation *operation, uint64_t seen,
                        struct err *err) {
     uint64_t latest;
 
+    if (seen == 0)
+        return true;
     if (!number(operation->tables, LATEST, NULL, 0, &latest, err))
         return false;
     if (latest > seen)
@@ -200,7 +202,7 @@ static bool change_operate(struct store_operation *operation, void *args,
     if (!get(operation->tables, NEWEST,
              STORE_VALUES(store_number((int64_t)row->num)), operation->arena,
              &was, &found, err) ||
-        (change->seen > 0 && !check_seen(operation, change->seen, err)))
+        !check_seen(operation, change->seen, err))
         return false;
     if (!found || was.deleted)
         operation->result = STORE_UNKNOWN;

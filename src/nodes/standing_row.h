@@ -50,12 +50,13 @@ struct span standing_event_word(enum standing_event event);
  * index there is `job`. Name, definition and enabled are as given; actor and
  * time are those of the batch. `seen`: CONFLICT if any standing job has changed
  * since that event, because the relations of the definition were checked
- * against what was there then. DUPLICATE: another job has the name. */
+ * against what was there then; 0: not checked. DUPLICATE: another job has the
+ * name. */
 unsigned standing_row_add(struct store_batch *batch, unsigned job,
                           const struct standing_row *row, uint64_t seen);
 /* Version row->version + 1 of the job: name and definition, enabled and
  * deleted as given. CONFLICT if the newest version is not row->version; `seen`
- * as above, 0: not checked. UNKNOWN: it is deleted. */
+ * as above. UNKNOWN: it is deleted. */
 unsigned standing_row_change(struct store_batch *batch,
                              const struct standing_row *row,
                              enum standing_event event, uint64_t seen);
