@@ -62,10 +62,11 @@ static void entry_line(const struct config_entry *entry, bool as_json) {
 /* With the settings in the registry, which override the files. A registry that
  * cannot be opened does not keep anybody from checking the files. */
 static bool open_in_force(struct call *call, struct base **ret_base,
-                          struct err *err) {
+                          struct text *errors, struct err *err) {
     struct err why = {0};
     if (open_with(call, false, ret_base, &why))
         return true;
+    text_reset(errors);
     if (!open_with(call, true, ret_base, err))
         return false;
     console_note("pointsman: values changed by 'pointsman set' are not shown: "
@@ -74,15 +75,34 @@ static bool open_in_force(struct call *call, struct base **ret_base,
     return true;
 }
 
+/* Everything that is wrong in the files, an error each. */
+static int report_all(struct span lines, const struct err *first) {
+    struct span line;
+    struct err err = *first;
+
+    if (lines.len == 0)
+        return console_error(first);
+    while (span_cut(&lines, '\n', &line))
+        if (line.len > 0) {
+            err_set(&err, ERR_CONFIG, "%.*s", (int)line.len, line.p);
+            (void)console_error(&err);
+        }
+    return err_exit_status(ERR_CONFIG);
+}
+
 /* The listing of `config check` and `config show`. */
 static int config_list(struct call *call) {
+    CLEANUP(text_clear) struct text errors = TEXT_INIT;
     struct base *base = NULL;
     struct config_entry entry;
     struct err err = {0};
     struct config_cursor cursor = {0};
 
-    if (!open_in_force(call, &base, &err))
-        return console_error(&err);
+    config_collect(&errors);
+    bool ok = open_in_force(call, &base, &errors, &err);
+    config_collect(NULL);
+    if (!ok)
+        return report_all(text_span(&errors), &err);
     if (call_has(call, "json")) {
         while (config_next(&base->config, &cursor, &entry))
             entry_line(&entry, true);

@@ -5,8 +5,10 @@
 #include "cli/console.h"
 #include "cli/submission_line.h"
 #include "cli/table.h"
+#include "nodes/bistro_import.h"
 #include "nodes/standing_definition.h"
 #include "os/dir.h"
+#include "wire/config.h"
 #include "wire/words.h"
 
 #include <inttypes.h>
@@ -51,16 +53,15 @@ static int report(const struct client *client, const struct err *err) {
 
 /* ---- definitions --------------------------------------------------------- */
 
-static bool read_file(struct call *call, const char *file, struct span *ret,
-                      struct err *err) {
+static bool read_file(struct call *call, const char *file, uint64_t most,
+                      struct span *ret, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     int fd = -1;
     bool ok;
 
     if (!call_open_input(file, &fd, err))
         return false;
-    ok = dir_read_file(fd, STANDING_BYTES, &text, err) ||
-         err_wrap(err, "'%s'", file);
+    ok = dir_read_file(fd, most, &text, err) || err_wrap(err, "'%s'", file);
     (void)close(fd);
     *ret = arena_span(&call->arena, text_span(&text));
     return ok;
@@ -197,7 +198,7 @@ int cmd_job_add(struct call *call) {
     struct err err = {0};
 
     if (!has_name(call, "job add NAME KEY=VALUE... -- COMMAND", &err) ||
-        (file != NULL && !read_file(call, file, &text, &err)))
+        (file != NULL && !read_file(call, file, STANDING_BYTES, &text, &err)))
         return console_error(&err);
     standing_definition_init(&d);
     if (file != NULL)
@@ -229,7 +230,7 @@ static bool read_present(struct call *call, struct client *client,
     struct span text;
 
     if (file != NULL) {
-        if (!read_file(call, file, &text, err))
+        if (!read_file(call, file, STANDING_BYTES, &text, err))
             return false;
     } else {
         if (!client_call(client, API_GET, uri_of(call, call->words[0], ""),
@@ -457,4 +458,45 @@ int cmd_job_list(struct call *call) {
     client_close(client);
     table_print(&table, false);
     return ok ? console_finish(0) : console_error(&err);
+}
+
+/* ---- import -------------------------------------------------------------- */
+
+/* Reads the sections as a file of the configuration. */
+static void check_sections(struct span sections, struct text *errors) {
+    struct config config;
+
+    config_init(&config);
+    config_collect(errors);
+    (void)config_read(&config, sections, "the sections", NULL);
+    (void)config_finish(&config, NULL);
+    config_collect(NULL);
+    config_clear(&config);
+}
+
+int cmd_job_import(struct call *call) {
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    CLEANUP(text_clear) struct text jobs = TEXT_INIT;
+    CLEANUP(text_clear) struct text body = TEXT_INIT;
+    CLEANUP(text_clear) struct text errors = TEXT_INIT;
+    struct span text;
+    struct err err = {0};
+
+    if (!call_operands(call, 1, 1, &err) ||
+        !read_file(call, call->words[0], BISTRO_BYTES, &text, &err))
+        return console_error(&err);
+    if (bistro_import(text, &sections, &jobs, &errors))
+        check_sections(text_span(&sections), &errors);
+    if (errors.len > 0)
+        return report_lines(text_span(&errors));
+    if (call_has(call, "sections")) {
+        (void)console_write(text_span(&sections));
+        return console_finish(0);
+    }
+    if (jobs.len == 0) {
+        err_set(&err, ERR_DATA, "'%s' has no jobs", call->words[0]);
+        return console_error(&err);
+    }
+    text_addf(&body, "{\"jobs\":[%s]}", text_string(&jobs));
+    return send_added(call, text_span(&body));
 }

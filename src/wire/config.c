@@ -18,6 +18,7 @@ static const struct config_section *const sections[] = {
 };
 static const struct config_section *const *added_sections;
 static size_t added_count;
+static struct text *collected; /* NULL: reading stops at the first error */
 enum { SECTIONS_MOST = 64, KEYS_MOST = 128 };
 
 /* Sections that the manual already describes, but that are not implemented yet.
@@ -412,13 +413,11 @@ static bool set_key_of(struct config *config,
     const struct config_key *key = find_key(section, name, spot);
     if (key == NULL)
         return false;
-    if ((section->check_value != NULL &&
-         !section->check_value(key, value, spot)) ||
-        !read_value(config, key, value, item + key->value_at, spot))
-        return false;
     *(struct config_origin *)(item + key->origin_at) =
         (struct config_origin){spot->file, spot->line};
-    return true;
+    return (section->check_value == NULL ||
+            section->check_value(key, value, spot)) &&
+           read_value(config, key, value, item + key->value_at, spot);
 }
 
 static bool set_item(struct config *config, const struct ini_item *line,
@@ -434,15 +433,29 @@ static bool set_item(struct config *config, const struct ini_item *line,
            set_key_of(config, section, item, line->key, line->value, spot);
 }
 
+void config_collect(struct text *errors) {
+    collected = errors;
+}
+
+/* True if reading goes on: the error is one line more. */
+static bool collect(const struct err *each, struct err *err) {
+    if (collected == NULL && err != NULL)
+        *err = *each;
+    if (collected != NULL)
+        text_addf(collected, "%s\n", each->text);
+    return collected != NULL;
+}
+
 bool config_read(struct config *config, struct span text, const char *file,
                  struct err *err) {
     struct ini ini;
+    struct err each = {0};
     const char *name = arena_string(&config->arena, span_of(file));
-    if (!ini_parse(text, name, &config->arena, &ini, err))
-        return false;
+    if (!ini_parse(text, name, &config->arena, &ini, &each))
+        return collect(&each, err);
     for (size_t i = 0; i < ini.count; i++) {
-        struct config_spot spot = {name, ini.items[i].line, err};
-        if (!set_item(config, &ini.items[i], &spot))
+        struct config_spot spot = {name, ini.items[i].line, &each};
+        if (!set_item(config, &ini.items[i], &spot) && !collect(&each, err))
             return false;
     }
     return true;
@@ -462,14 +475,19 @@ bool config_set(struct config *config, struct span section, struct span label,
 
 bool config_finish(struct config *config, struct err *err) {
     const struct config_section *section;
+    struct err each = {0};
     for (size_t s = 0; (section = config_section_at(s)) != NULL; s++) {
         const void *item;
         for (size_t i = 0;
              section->finish != NULL &&
              (item = config_section_item(config, section, i)) != NULL;
              i++)
-            if (!section->finish(config, item, err))
+            if (!section->finish(config, item, &each) && !collect(&each, err))
                 return false;
     }
-    return true;
+    if (collected == NULL || collected->len == 0)
+        return true;
+    struct span rest = text_span(collected), first;
+    (void)span_cut(&rest, '\n', &first);
+    return err_set(err, ERR_CONFIG, "%.*s", (int)first.len, first.p);
 }

@@ -122,6 +122,10 @@ struct config {
 void config_init(struct config *config); /* sets the defaults */
 void config_clear(struct config *config);
 
+/* From now on an error does not end the reading of any configuration: it is a
+ * line in `errors`, and config_finish fails with the first one. NULL: as before.
+ */
+void config_collect(struct text *errors);
 /* Merges one file; copies the values that it keeps. */
 bool config_read(struct config *config, struct span text, const char *file,
                  struct err *err);

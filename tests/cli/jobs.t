@@ -119,3 +119,12 @@ $ printf '%s\n' '[resource "x"]' 'level = rack' 'limit = 1' >>.pointsman/pointsm
 $ pointsman config check
 ! pointsman: ...: resource 'x': there is no level 'rack'; [nodes] lists the levels
 = 78
+$ printf '%s\n' '[account "ann"]' 'limit = 99999999' '[resource "ram"]' 'level = worker' 'limit = -1' 'weigth = 1' >>.pointsman/pointsman.conf
+$ pointsman config check
+! pointsman: pointsman.conf:...: account 'ann' is defined twice; the first is at pointsman.conf:...
+! pointsman: pointsman.conf:...: limit = '99999999' is out of range, 0 to 1000000
+! pointsman: pointsman.conf:...: resource 'ram' is defined twice; the first is at pointsman.conf:...
+! pointsman: pointsman.conf:...: limit = '-1' is out of range, 0 to 9007199254740992
+! pointsman: pointsman.conf:...: unknown key 'weigth', did you mean 'weight'?
+! pointsman: pointsman.conf:...: resource 'x': there is no level 'rack'; [nodes] lists the levels
+= 78

@@ -11,7 +11,7 @@ $ pointsman help toy wind | grep -A1 '^  pointsman toy wind'
 |   pointsman toy wind bear
 |         wind up the bear
 $ pointsman help filter | grep '^  kind'
-|   kind ... change, command, toy
+|   kind ... change, command, toy, standing
 # A job of its kind by command, and one by an entry in the drop directory.
 $ pointsman toy wind bear
 | toy-bear
