@@ -26,6 +26,7 @@ struct edited {
     struct standing_definition definition;
     struct span name, text; /* the definition as it is kept */
     struct span id;         /* of its job */
+    uint32_t uid;           /* the account whose job it is */
     uint64_t version;       /* that it has afterwards */
     unsigned index;         /* of the operation on its row */
 };
@@ -159,7 +160,7 @@ static void check_job(struct api_call *call, struct edited *job,
 
     check_owner(call, job, was);
     if (!command_may_run(call->api->options.base, &job->definition.job,
-                         call->request.actor.uid, &call->arena, &err))
+                         job->uid, &call->arena, &err))
         text_addf(&edit->errors, "%s\n", err.text);
     standing_definition_format(&job->definition, &text);
     job->text = arena_span(&call->arena, text_span(&text));
@@ -364,12 +365,17 @@ static void read_added(struct api_call *call, struct json_value value,
         job->definition.name.len == 0)
         (void)standing_name_check(SPAN(""), &edit->errors);
     job->name = job->definition.name;
+    job->uid = call->request.actor.uid;
     for (size_t i = 0; &edit->jobs[i] != job; i++)
         if (job->name.len > 0 && span_equal(edit->jobs[i].name, job->name))
             text_addf(&edit->errors, "it is there twice\n");
     if (edit->errors.len == from)
         check_job(call, job, SPAN(""));
-    edit_name_errors(edit, from, job->name);
+    edit_name_errors(
+        edit, from,
+        job->name.len > 0
+            ? job->name
+            : span_of(arena_printf(&call->arena, "%zu", edit->count)));
 }
 
 static bool read_jobs(struct api_call *call, struct json_value *ret_jobs,
@@ -486,6 +492,28 @@ static bool check_version(struct api_call *call, const struct edited *job,
     return false;
 }
 
+/* An operator may change when and where the tasks of another person run. What
+ * runs under the account of that person is another matter. */
+static void check_submission(struct api_call *call, const struct edited *job,
+                             struct standing_definition *was) {
+    CLEANUP(text_clear) struct text before = TEXT_INIT;
+    CLEANUP(text_clear) struct text after = TEXT_INIT;
+    struct edit *edit = call->state;
+
+    if (call->request.actor.uid == job->uid ||
+        call->request.actor.role >= ACCESS_ADMIN)
+        return;
+    was->job.class = job->definition.job.class;
+    was->job.sub_priority = job->definition.job.sub_priority;
+    was->job.timeout_ms = job->definition.job.timeout_ms;
+    standing_definition_format_job(was, &before);
+    standing_definition_format_job(&job->definition, &after);
+    if (!span_equal(text_span(&before), text_span(&after)))
+        text_addf(&edit->errors,
+                  "command: only its submitter or an admin may change the "
+                  "command and its options\n");
+}
+
 static void check_changed(struct api_call *call, struct edited *job,
                           const struct standing_row *row) {
     CLEANUP(text_clear) struct text ignored = TEXT_INIT;
@@ -503,6 +531,7 @@ static void check_changed(struct api_call *call, struct edited *job,
                   "level: its tasks stay on their level; delete the job and "
                   "add it again\n");
     check_job(call, job, was.owner);
+    check_submission(call, job, &was);
     if (edit->errors.len == 0)
         (void)standing_graph_check(&edit->graph, row->name, &edit->errors);
 }
@@ -519,6 +548,7 @@ void standing_request_set(struct api_call *call) {
     struct edited *job = &edit->jobs[edit->count++];
     job->name = was.name;
     job->id = row.id;
+    job->uid = row.uid;
     if (standing_definition_parse(text_span(&call->body), &call->arena,
                                   &job->definition, &edit->errors)) {
         if (!check_version(call, job, &was))
