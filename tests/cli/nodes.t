@@ -94,8 +94,10 @@ $ (cat good; printf '[node-source "a"]\nlevel = host\nnode = h5 above=h1\n') >.p
 ! pointsman: ...: node 'h5 above=h1': 'above=': only below= and tag= are known
 $ sed 's/^levels.*/levels = host, host/' good >.pointsman/pointsman.conf; pointsman config check | tail -1
 ! pointsman: ...: level 'host' is there twice
+! pointsman: ...: node-source 'shards': there is no level 'shard'; [nodes] lists the levels
 $ sed 's/^levels.*/levels = host, instance/' good >.pointsman/pointsman.conf; pointsman config check | tail -1
 ! pointsman: ...: level 'instance': this level is there already, above all others
+! pointsman: ...: node-source 'shards': there is no level 'shard'; [nodes] lists the levels
 $ sed 's/^levels/max-nodes = 2\nlevels/' good >.pointsman/pointsman.conf; pointsman nodes refresh
 ! pointsman: source 'hosts' keeps its 3 nodes: there are more than 2 nodes (max-nodes)
 ! pointsman: source 'shards' keeps its 6 nodes: there are more than 2 nodes (max-nodes)
