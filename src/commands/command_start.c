@@ -89,16 +89,16 @@ static void word_fill(struct text *out, struct span word,
     }
 }
 
-/* If no word of an array's command names the node, the node comes last. */
+/* If no word of the command of a task names the node, the node comes last. */
 static void command_words(struct attempt_words *argv,
                           const struct submission *sub,
                           const struct run_start *start) {
     CLEANUP(text_clear) struct text filled = TEXT_INIT;
-    bool used = sub->array.count == 0;
+    bool used = start->node.len == 0;
     for (size_t i = 0; i < sub->command.count; i++) {
         struct span word = sub->command.items[i];
         text_reset(&filled);
-        if (sub->array.count > 0) {
+        if (start->node.len > 0) {
             word_fill(&filled, word, start, &used);
             word = text_span(&filled);
         }

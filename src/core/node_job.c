@@ -407,6 +407,10 @@ static void grow(struct node_job *job) {
         grow_level(job, l);
 }
 
+void node_job_make_room(struct node_job *job) {
+    grow(job);
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 static void define(struct node_job *job, const struct node_job_spec *spec) {

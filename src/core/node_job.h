@@ -134,6 +134,8 @@ void node_job_amount_changed(struct node_job *job, uint32_t node);
 bool node_job_amount_matters(const struct node_job *job, unsigned level,
                              const int64_t *was, const int64_t *left);
 
+/* The tree grew before the first node_job_build. */
+void node_job_make_room(struct node_job *job);
 /* The tree grew: before any other call for the new place. `moved` is what
  * node_tree_add reported. */
 void node_job_place_added(struct node_job *job, uint32_t place,

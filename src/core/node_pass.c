@@ -98,6 +98,13 @@ void node_pass_set_job(struct node_pass *pass, struct node_pass_job *job,
     node_pass_flush(pass);
 }
 
+void node_pass_pause_job(struct node_pass *pass, struct node_pass_job *job,
+                         bool paused) {
+    job->is_paused = paused;
+    node_pass_touch(pass, job);
+    node_pass_flush(pass);
+}
+
 static void job_free(struct node_pass_job *job) {
     node_job_clear(&job->job);
     node_pass_release(job->held);

@@ -62,8 +62,6 @@ enum node_put node_pass_put_node(struct node_pass *pass, unsigned level,
  * False: it is not there. */
 bool node_pass_drop_node(struct node_pass *pass, struct span name,
                          struct span parent);
-/* The root can be disabled as well. */
-void node_pass_enable_root(struct node_pass *pass, bool enabled);
 void node_pass_set_limit(struct node_pass *pass, uint32_t node,
                          unsigned resource, int64_t limit);
 
@@ -94,16 +92,15 @@ void node_pass_set_job(struct node_pass *pass, struct node_pass_job *job,
                        const struct node_job_spec *spec);
 /* Its tasks that run go on, and are orphans. */
 void node_pass_remove_job(struct node_pass *pass, struct node_pass_job *job);
+/* While it is paused, none of its tasks starts; what runs goes on. */
+void node_pass_pause_job(struct node_pass *pass, struct node_pass_job *job,
+                         bool paused);
 struct node_pass_job *node_pass_find_job(const struct node_pass *pass,
                                          uint64_t num); /* NULL: unknown */
 const struct node_job *node_pass_job(const struct node_pass_job *job);
 /* False: there is nothing to forgive. */
 bool node_pass_forgive(struct node_pass *pass, struct node_pass_job *job,
                        uint32_t row);
-/* True if a definition with these relations would wait for itself, directly or
- * through others. */
-bool node_pass_finds_ring(const struct node_pass *pass,
-                          const struct node_job_spec *spec);
 
 /* ---- starts and ends ----------------------------------------------------- */
 
@@ -113,6 +110,8 @@ struct node_start {
     uint32_t row, place, worker, attempt;
 };
 
+/* The class of the next task to start. False: none can start. */
+bool node_pass_peek(struct node_pass *pass, enum job_class *ret_class);
 /* The next task to start now; it counts as running, and holds its amounts,
  * until node_pass_ended. False: none can start. */
 bool node_pass_next(struct node_pass *pass, struct wall now,

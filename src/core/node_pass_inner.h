@@ -23,7 +23,7 @@ struct node_pass_job {
     struct node_job job;
     struct node_entrant entrant;
     struct list link, in_touched;
-    bool is_open;
+    bool is_open, is_paused;
     bool was_complete; /* all its nodes were done */
     uint32_t running;
     struct node_held *held;

@@ -18,6 +18,8 @@ static void place_add(struct node_pass *pass, unsigned level, struct span name,
     LIST_EACH (&pass->jobs, it)
         if (JOB_OF(it)->is_open)
             node_job_place_added(&JOB_OF(it)->job, place, &moved);
+        else
+            node_job_make_room(&JOB_OF(it)->job);
     LIST_EACH (&pass->jobs, it) {
         struct node_pass_job *job = JOB_OF(it);
         if (job->is_open && job->job.spec.level == level &&
@@ -162,11 +164,4 @@ bool node_pass_drop_node(struct node_pass *pass, struct span name,
     pass->runs_stale |= found;
     node_pass_flush(pass);
     return found;
-}
-
-void node_pass_enable_root(struct node_pass *pass, bool enabled) {
-    if (pass->tree.places[0].enabled == enabled)
-        return;
-    place_set(pass, 0, enabled, SPAN(""));
-    node_pass_flush(pass);
 }

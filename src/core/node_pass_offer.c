@@ -23,8 +23,8 @@ static bool is_released(const struct node_pass_job *job) {
 static bool can_start(const struct node_pass_job *job) {
     const struct node_job_spec *spec = &job->job.spec;
 
-    return job->is_open && spec->enabled && job->job.first != NODE_NONE &&
-           job->job.open.count > 0 &&
+    return job->is_open && !job->is_paused && spec->enabled &&
+           job->job.first != NODE_NONE && job->job.open.count > 0 &&
            (spec->max_running == 0 || job->running < spec->max_running) &&
            is_released(job);
 }

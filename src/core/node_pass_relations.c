@@ -143,39 +143,3 @@ void node_pass_relink_others(struct node_pass *pass, uint64_t num) {
         node_pass_touch(pass, other);
     }
 }
-
-static bool reaches(const struct node_pass *pass, uint64_t from, uint64_t to,
-                    struct map *seen);
-
-static bool any_reaches(const struct node_pass *pass, const uint64_t *nums,
-                        size_t count, uint64_t to, struct map *seen) {
-    for (size_t i = 0; i < count; i++)
-        if (reaches(pass, nums[i], to, seen))
-            return true;
-    return false;
-}
-
-static bool reaches(const struct node_pass *pass, uint64_t from, uint64_t to,
-                    struct map *seen) {
-    const struct node_pass_job *job = node_pass_find_job(pass, from);
-
-    if (from == to)
-        return true;
-    if (job == NULL || map_get(seen, map_num_key(&from)) != NULL)
-        return false;
-    map_put(seen, map_num_key(&from), seen);
-    return any_reaches(pass, job->job.spec.depends_on,
-                       job->job.spec.depends_count, to, seen) ||
-           any_reaches(pass, job->job.spec.after_nodes_of,
-                       job->job.spec.after_count, to, seen);
-}
-
-bool node_pass_finds_ring(const struct node_pass *pass,
-                          const struct node_job_spec *spec) {
-    CLEANUP(map_clear) struct map seen = MAP_INIT;
-
-    return any_reaches(pass, spec->depends_on, spec->depends_count, spec->num,
-                       &seen) ||
-           any_reaches(pass, spec->after_nodes_of, spec->after_count, spec->num,
-                       &seen);
-}

@@ -56,6 +56,15 @@ static struct node_run *run_at(struct node_pass *pass,
     return run;
 }
 
+bool node_pass_peek(struct node_pass *pass, enum job_class *ret_class) {
+    const struct node_entrant *entrant = node_turns_next(&pass->turns);
+
+    if (entrant == NULL)
+        return false;
+    *ret_class = entrant->share->job_class;
+    return true;
+}
+
 bool node_pass_next(struct node_pass *pass, struct wall now,
                     struct node_start *ret_start) {
     struct node_entrant *entrant = node_turns_next(&pass->turns);

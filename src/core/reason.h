@@ -10,7 +10,9 @@
 #define REASON_START "start"
 #define REASON_OK "ok"
 #define REASON_ALREADY_LANDED "already-landed"
-#define REASON_NO_CHANGE "no-change" /* its content was on the branch already */
+#define REASON_NO_CHANGE                                 \
+    "no-change" /* its content was on the branch already \
+                 */
 #define REASON_CONFLICT "conflict"
 #define REASON_PERM "perm"   /* it will not be retried */
 #define REASON_TEMP "temp"   /* a temporary failure */
@@ -24,6 +26,7 @@
 #define REASON_RECOVERED "recovered" /* its worker is gone */
 #define REASON_AT_MOST_ONCE "at-most-once"
 #define REASON_RETURNED "returned" /* its worker gave it back */
+#define REASON_IDLE "idle"         /* no task of a standing job runs */
 #define REASON_OPERATOR "operator" /* somebody cancelled it */
 #define REASON_ROLLBACK "rollback"
 #define REASON_RB_NOTHING "rb-nothing"   /* all of it was rolled back already */

@@ -155,7 +155,11 @@ static struct retry_verdict retry_or_fail(const struct question *q,
     if (failed_again(q, &when)) {
         v = verdict(STATE_PENDING, reason, TASK_BACKOFF);
         v.not_before = when;
-        say(&v, "try %u of %u", q->counts->fails + 2, q->limits->retries + 1);
+        if (q->limits->backoff_count > 0)
+            say(&v, "after try %u", q->counts->fails + 1);
+        else
+            say(&v, "try %u of %u", q->counts->fails + 2,
+                q->limits->retries + 1);
     } else {
         v = failed(reason);
         if (q->limits->retries > 0)

@@ -8,7 +8,8 @@ void attempt_start_cache_clear(struct attempt_start_cache *cache) {
 static bool cache_has(const struct attempt_start_cache *cache,
                       const struct job *job) {
     return cache->num != 0 &&
-           (cache->num == job->num || span_equal(cache->spec, job->spec));
+           ((cache->num == job->num && !job_has(job, JOB_ON_NODES)) ||
+            span_equal(cache->spec, job->spec));
 }
 
 bool attempt_start_submission(const struct job *job,

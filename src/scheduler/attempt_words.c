@@ -92,6 +92,11 @@ void attempt_words_add_environment(struct attempt_words *env,
     add(env, JOINED(arena, SPAN("POINTSMAN_ATTEMPT="), span_of(attempt)));
     add(env, JOINED(arena, SPAN("POINTSMAN_NODE="),
                     of_array ? node : SPAN("local")));
+    if (start->level.len > 0) {
+        add(env, JOINED(arena, SPAN("POINTSMAN_LEVEL="), start->level));
+        add(env, JOINED(arena, SPAN("POINTSMAN_PLACE="), start->place));
+        add(env, JOINED(arena, SPAN("POINTSMAN_JOB_NAME="), start->job_name));
+    }
     add(env, worker);
     add(env, status);
     add(env, progress);

@@ -72,7 +72,10 @@ struct run_start {
     uint64_t handle;       /* the scheduler's handle, never used twice */
     const struct job *job; /* valid during the call only */
     struct span node;      /* for a task of an array; otherwise empty */
-    uint64_t task;         /* index of the task in the array */
+    uint64_t task;         /* index of the task in the array, or its number */
+    struct span level;     /* for a task of a standing job: that of its node, */
+    struct span place;     /* the names from below the root, with slashes, */
+    struct span job_name;  /* and what the job is called */
     unsigned attempt;
     bool probe; /* only ask whether all of `sets` are on the target already */
     struct run_set set;         /* for a change: `job` and what it lands with */

@@ -17,6 +17,8 @@
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_load.h"
+#include "scheduler/scheduler_node_run.h"
+#include "scheduler/scheduler_nodes.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_plan.h"
@@ -98,6 +100,7 @@ struct scheduler *scheduler_new(struct store *store,
     list_init(&scheduler->arrays);
     list_init(&scheduler->trains);
     rollback_queue_init(&scheduler->rollbacks);
+    scheduler_nodes_init(&scheduler->nodes);
     picker_close(scheduler->picker, rollback_queue_lane, UINT64_MAX);
     apply_limits(scheduler);
     if (options->parts & SCHEDULER_STARTS)
@@ -122,6 +125,7 @@ void scheduler_free(struct scheduler *scheduler) {
     store_unlisten(scheduler->store, scheduler_on_event, scheduler);
     attempts_free(scheduler, &scheduler->attempts);
     attempts_free(scheduler, &scheduler->ended);
+    scheduler_nodes_clear(scheduler);
     scheduler_jobs_clear(scheduler);
     scheduler_rollback_clear(scheduler);
     targets_clear(scheduler);
@@ -152,6 +156,7 @@ void scheduler_configure(struct scheduler *scheduler,
     if (options->parts & SCHEDULER_STARTS) {
         target_trains_configure(scheduler);
         picker_restart(scheduler->picker);
+        scheduler->nodes.to_build = true;
         if (!scheduler_train_load(scheduler, &err))
             log_error("cannot read the sets that are pending: %s", err.text);
     }
@@ -160,50 +165,24 @@ void scheduler_configure(struct scheduler *scheduler,
 
 /* ---- recovery ----------------------------------------------------------- */
 
-/* An attempt that is running according to the registry becomes one that ended
- * in a way found only by recovery; the usual decisions follow. */
 static void recover_one(struct scheduler *scheduler, const struct job *job) {
     struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
     struct attempt *attempt =
-        scheduler_attempt_new(scheduler, tracked, job->attempt);
-    attempt->assigned = job->since;
-    attempt->recovery = true;
+        scheduler_attempt_recover(scheduler, tracked, job->attempt, job->since);
     attempt->row_ended = scheduler_train_recall(scheduler, job);
-    attempt->is_started = attempt->is_ended = true;
-    attempt->end = (struct run_end){
-        .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
     if (!job_has(job, JOB_ROLLS_BACK))
         picker_assigned(scheduler->picker, tracked->num, job->target);
     if (job->cancel_asked)
         tracked->killer = RETRY_OPERATOR;
     if (job_has(job, JOB_ROLLS_BACK))
         scheduler_rollback_recover(scheduler, attempt);
-    list_remove(&attempt->link);
-    list_push(&scheduler->ended, &attempt->link);
-}
-
-static const struct scheduler_running *
-find_adopted(const struct scheduler *scheduler, uint64_t num, uint64_t task,
-             unsigned attempt) {
-    for (size_t i = 0; i < scheduler->adopted_count; i++) {
-        const struct scheduler_running *it = &scheduler->adopted[i];
-        if (it->num == num && it->attempt == attempt && it->task == task)
-            return it;
-    }
-    return NULL;
 }
 
 /* It runs, as if this program had started it. */
 static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
                   const struct scheduler_running *running) {
-    uint64_t next = scheduler->next_handle;
-    scheduler->next_handle = running->handle - 1;
     struct attempt *attempt =
-        scheduler_attempt_new(scheduler, tracked, running->attempt);
-    if (next > scheduler->next_handle)
-        scheduler->next_handle = next;
-    attempt->assigned = running->assigned;
-    attempt->is_started = true;
+        scheduler_attempt_adopt(scheduler, tracked, running);
     if (tracked->array != NULL) {
         attempt->of_array = true;
         attempt->task = running->task;
@@ -211,7 +190,6 @@ static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
     }
     if (tracked->job.cancel_asked)
         tracked->killer = RETRY_OPERATOR;
-    scheduler->running++;
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
     if (running->is_lasting)
@@ -238,8 +216,8 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
             task++;
         if (rows[i].ended.ns != 0 || task == array->array.count)
             continue;
-        const struct scheduler_running *running =
-            find_adopted(scheduler, job->num, task, rows[i].attempt);
+        const struct scheduler_running *running = scheduler_attempt_adopted(
+            scheduler, job->num, task, rows[i].attempt);
         if (running != NULL) {
             adopt(scheduler, tracked, running);
             continue;
@@ -257,7 +235,8 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
 static bool is_adopted(struct scheduler *scheduler, const struct job *job,
                        bool array) {
     const struct scheduler_running *running =
-        array ? NULL : find_adopted(scheduler, job->num, 0, job->attempt);
+        array ? NULL
+              : scheduler_attempt_adopted(scheduler, job->num, 0, job->attempt);
     if (running == NULL)
         return false;
     adopt(scheduler, scheduler_job_keep(scheduler, job), running);
@@ -284,6 +263,8 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             struct store_task *rows;
             size_t row_count = 0;
             list.after_num = jobs[i].num;
+            if (job_has(&jobs[i], JOB_ON_NODES))
+                continue; /* scheduler_nodes_load */
             ok = store_tasks(scheduler->store, jobs[i].num, &tasks, &rows,
                              &row_count, err);
             /* A single task has a row without a node. */
@@ -320,6 +301,8 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
     if (!scheduler_load(scheduler, err))
         return false;
     bool ok = (!recover_running || recover(scheduler, err)) &&
+              (!scheduler_nodes_run(scheduler) ||
+               scheduler_nodes_load(scheduler, err)) &&
               scheduler_train_load(scheduler, err);
     if (ok && scheduler->running != scheduler->adopted_count)
         ok = err_set(err, ERR_DATA,
@@ -497,6 +480,15 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         case PLAN_START:
             scheduler_start_committed(scheduler, plan, ok);
             break;
+        case PLAN_NODE_START:
+            scheduler_node_start_committed(scheduler, plan, ok);
+            break;
+        case PLAN_NODES_IDLE:
+            scheduler_nodes_idle_committed(scheduler, plan, ok);
+            break;
+        case PLAN_FORGIVE:
+            scheduler->nodes.to_build |= !ok;
+            break;
         case PLAN_BEGIN:
             scheduler_array_begun(scheduler, plan, ok);
             break;
@@ -549,6 +541,7 @@ static void plan_all(struct scheduler *scheduler) {
         scheduler_train_plan_alone(scheduler))
         return;
     if (parts & SCHEDULER_STARTS) {
+        scheduler_nodes_plan(scheduler);
         scheduler_plan_array_ends(scheduler);
         scheduler_plan_ends(scheduler);
     }
@@ -563,6 +556,7 @@ static void plan_all(struct scheduler *scheduler) {
             scheduler_train_plan_next(scheduler);
             scheduler_plan_starts(scheduler);
         }
+        scheduler_nodes_plan_idle(scheduler);
         if (store_batch_count(scheduler->batch) == 0 &&
             !scheduler->awaits_rollback &&
             scheduler_train_plan_alone(scheduler))
@@ -625,6 +619,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         next = earlier(next, picker_next_time(scheduler->picker));
         next = earlier(next, scheduler_backoff_next(scheduler));
         next = earlier(next, arrays_next(scheduler));
+        next = earlier(next, scheduler_nodes_next(scheduler));
         next = earlier(next, scheduler_rollback_next(scheduler));
         next = earlier(next, scheduler_train_next(scheduler));
         next = earlier(next, scheduler_follow_next(scheduler));

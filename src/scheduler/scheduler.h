@@ -21,6 +21,7 @@
 #include "lib/time.h"
 #include "core/job.h"
 #include "core/train.h"
+#include "scheduler/node_feed.h"
 #include "scheduler/runner.h"
 #include "store/store.h"
 
@@ -74,6 +75,8 @@ struct scheduler_options {
                       const struct span **ret_actors, size_t *ret_count,
                       struct err *err);
     void *ctx; /* of the last two */
+    /* Nodes and standing jobs; NULL: none. Must outlive the scheduler. */
+    const struct node_feed *nodes;
     void (*sum)(struct span bytes, char ret_hex[SCHEDULER_SUM_BYTES]);
 };
 

@@ -3,13 +3,15 @@
 #include <stdlib.h>
 
 #include "scheduler/scheduler_job.h"
+#include "scheduler/node_attempt.h"
 #include "scheduler/scheduler_state.h"
 
 /* Numbers of attempts, for the picker, distinct from those of jobs. */
 #define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
 
 uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
-    bool shared = attempt->of_array || attempt->train != NULL;
+    bool shared =
+        attempt->of_array || attempt->train != NULL || attempt->node != NULL;
     return shared ? SLOT_OF_ATTEMPT | attempt->handle : attempt->tracked->num;
 }
 
@@ -25,6 +27,48 @@ struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
     map_put(&scheduler->by_handle, map_num_key(&attempt->handle), attempt);
     tracked->attempts++;
     scheduler_job_execute(scheduler, tracked);
+    return attempt;
+}
+
+struct attempt *
+scheduler_attempt_adopt(struct scheduler *scheduler,
+                        struct tracked_job *tracked,
+                        const struct scheduler_running *running) {
+    uint64_t next = scheduler->next_handle;
+    scheduler->next_handle = running->handle - 1;
+    struct attempt *attempt =
+        scheduler_attempt_new(scheduler, tracked, running->attempt);
+    if (next > scheduler->next_handle)
+        scheduler->next_handle = next;
+    attempt->assigned = running->assigned;
+    attempt->is_started = true;
+    scheduler->running++;
+    return attempt;
+}
+
+const struct scheduler_running *
+scheduler_attempt_adopted(const struct scheduler *scheduler, uint64_t num,
+                          uint64_t task, unsigned number) {
+    for (size_t i = 0; i < scheduler->adopted_count; i++) {
+        const struct scheduler_running *it = &scheduler->adopted[i];
+        if (it->num == num && it->attempt == number && it->task == task)
+            return it;
+    }
+    return NULL;
+}
+
+struct attempt *scheduler_attempt_recover(struct scheduler *scheduler,
+                                          struct tracked_job *tracked,
+                                          unsigned number,
+                                          struct wall assigned) {
+    struct attempt *attempt = scheduler_attempt_new(scheduler, tracked, number);
+    attempt->assigned = assigned;
+    attempt->recovery = true;
+    attempt->is_started = attempt->is_ended = true;
+    attempt->end = (struct run_end){
+        .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
+    list_remove(&attempt->link);
+    list_push(&scheduler->ended, &attempt->link);
     return attempt;
 }
 
@@ -68,6 +112,7 @@ void scheduler_attempt_free(struct scheduler *scheduler,
     free(attempt->below);
     free(attempt->end_memory);
     free(attempt->probe_trouble);
+    node_attempt_free(attempt->node);
     free(attempt);
 }
 

@@ -26,8 +26,10 @@ struct attempt {
     struct tracked_job *tracked;
     size_t task;
     bool of_array;
-    struct array_task before; /* for an array: the task as it was when it
-                                 ended */
+    struct node_attempt *node; /* NULL: not of a standing job; else `task` is
+                                  the number of its task */
+    struct array_task before;  /* for an array: the task as it was when it
+                                  ended */
     unsigned number;
     struct companion *companions;
     size_t companion_count;
@@ -70,6 +72,21 @@ struct attempt {
 struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
                                       struct tracked_job *tracked,
                                       unsigned number);
+/* An attempt that a program before this one started, and that runs on. */
+struct attempt *
+scheduler_attempt_adopt(struct scheduler *scheduler,
+                        struct tracked_job *tracked,
+                        const struct scheduler_running *running);
+/* Among those given to scheduler_adopt; NULL: it is not. */
+const struct scheduler_running *
+scheduler_attempt_adopted(const struct scheduler *scheduler, uint64_t num,
+                          uint64_t task, unsigned number);
+/* An attempt that is running according to the registry becomes one that ended
+ * in a way found only by recovery; the usual decisions follow. */
+struct attempt *scheduler_attempt_recover(struct scheduler *scheduler,
+                                          struct tracked_job *tracked,
+                                          unsigned number,
+                                          struct wall assigned);
 /* Adds to the batch that the job starts to execute; returns the index of that
  * operation. */
 unsigned scheduler_attempt_begin(struct scheduler *scheduler, uint64_t num,

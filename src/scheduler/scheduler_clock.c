@@ -6,6 +6,7 @@
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_nodes.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -75,6 +76,7 @@ static void waits_set_back(struct scheduler *scheduler, int64_t ms) {
 static void starts_set_back(struct scheduler *scheduler, int64_t ms) {
     picker_set_back(scheduler->picker, ms);
     rollback_queue_set_back(&scheduler->rollbacks, ms);
+    scheduler_nodes_set_back(scheduler, ms);
     set_back(&scheduler->rollback_run.give_up, ms);
     targets_set_back(scheduler, ms);
     attempts_set_back(scheduler, ms);

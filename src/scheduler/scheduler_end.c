@@ -10,6 +10,7 @@
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_node_run.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
@@ -327,6 +328,12 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
         scheduler_train_plan_end(scheduler, attempt);
         return;
     }
+    if (attempt->node != NULL) {
+        picker_ended(scheduler->picker, scheduler_attempt_slot(attempt),
+                     ran_ms(attempt));
+        scheduler_node_plan_end(scheduler, attempt);
+        return;
+    }
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
     plan_target(scheduler, attempt, &verdict);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_END);
@@ -416,6 +423,11 @@ void scheduler_end_committed(struct scheduler *scheduler,
         if (store_batch_unsynced(scheduler->batch))
             scheduler_end_lossy(attempt, 0);
         end_undone(attempt);
+        return;
+    }
+    if (attempt->node != NULL) {
+        scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
+        scheduler_attempt_free(scheduler, attempt);
         return;
     }
     bool astray = !plan->again &&

@@ -11,6 +11,7 @@
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_hosted.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_nodes.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_scope.h"
@@ -206,6 +207,7 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
     scheduler_train_leave_event(scheduler, event);
     scheduler_follow_forget(scheduler, event->num);
     scheduler_hosted_event(scheduler, event);
+    scheduler_nodes_event(scheduler, event);
     if (event->kind == EVENT_MOVE)
         scheduler_order_count(scheduler, event->id);
     else if (event->kind == EVENT_TASK)

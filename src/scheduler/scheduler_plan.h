@@ -15,6 +15,9 @@ enum plan_kind {
     PLAN_REVERT,      /* the process of a rollback may start */
     PLAN_END,         /* of an attempt */
     PLAN_START,       /* of an attempt */
+    PLAN_NODE_START,  /* of an attempt at a task of a standing job */
+    PLAN_NODES_IDLE,  /* a standing job of which nothing runs */
+    PLAN_FORGIVE,     /* requests to forgive tasks */
     PLAN_BEGIN,       /* of an array */
     PLAN_ARRAY_END,   /* an array ends although no attempt ended */
     PLAN_STAGE,       /* a proposal of the order */

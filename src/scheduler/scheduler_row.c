@@ -3,12 +3,20 @@
 #include <signal.h>
 
 #include "core/reason.h"
+#include "scheduler/node_attempt.h"
 #include "scheduler/scheduler_state.h"
 #include "wire/attempt_trace.h"
 
 struct span scheduler_row_node(const struct attempt *attempt) {
     const struct array_task *task = scheduler_attempt_task(attempt);
+    if (attempt->node != NULL)
+        return span_of(attempt->node->name);
     return task ? task->node : (struct span){0};
+}
+
+struct store_task scheduler_row_task(const struct attempt *attempt) {
+    return node_attempt_record(&attempt->node->task,
+                               span_of(attempt->node->name), attempt->task);
 }
 
 /* Processes that could not be killed do not change how the attempt ended, but
@@ -29,19 +37,22 @@ static struct span row_detail(struct scheduler *scheduler,
     return kept;
 }
 
-/* What became of the output is known last. */
+/* What became of the output is known last. What a task of a standing job held
+ * stays on record. */
 static struct span row_trace(struct scheduler *scheduler,
                              const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
     bool cut = attempt->recovery || end->result == RUN_RECOVERED;
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct attempt_trace trace;
-    if (!end->loss.any && !end->loss.origins && !cut)
+    if (!end->loss.any && !end->loss.origins && !cut && attempt->node == NULL)
         return end->trace;
     attempt_trace_parse(end->trace, &trace);
     trace.loss = end->loss;
     trace.cut = cut;
     attempt_trace_format(&trace, &line);
+    if (attempt->node != NULL)
+        text_addf(&line, "%s%s", line.len > 0 ? " " : "", attempt->node->site);
     return arena_span(store_batch_arena(scheduler->batch), text_span(&line));
 }
 
@@ -61,8 +72,11 @@ void scheduler_row_end(struct scheduler *scheduler,
                        const struct tracked_job *tracked, unsigned number,
                        const struct retry_verdict *verdict) {
     const struct run_end *end = &attempt->end;
+    struct store_task task;
     if (attempt->row_ended)
         return;
+    if (attempt->node != NULL)
+        task = scheduler_row_task(attempt);
     struct store_attempt row = {
         .num = tracked->num,
         .node = scheduler_row_node(attempt),
@@ -82,6 +96,10 @@ void scheduler_row_end(struct scheduler *scheduler,
         .peak_kib = end->peak_kib,
         .trace = row_trace(scheduler, attempt),
     };
+    if (attempt->node != NULL) {
+        row.task = &task;
+        row.status = task.status;
+    }
     store_end(scheduler->batch, &row);
     note_kill(scheduler, tracked, end);
 }

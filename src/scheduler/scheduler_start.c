@@ -13,6 +13,7 @@
 #include "scheduler/scheduler_backoff.h"
 #include "scheduler/scheduler_bases.h"
 #include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_node_run.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
@@ -261,10 +262,31 @@ static bool stages(const struct scheduler *scheduler) {
     return false;
 }
 
-/* Starts the next run of a train if it comes before the job and the task. */
+/* A rank comes before one that is not known. */
+static bool comes_before(struct span rank, struct span other) {
+    return rank.len > 0 && (other.len == 0 || span_compare(rank, other) < 0);
+}
+
+/* The next task of a standing job, if it comes before the job and the task. */
+static bool plan_node(struct scheduler *scheduler,
+                      const struct tracked_array *array,
+                      struct tracked_job *tracked, struct span node) {
+    if (node.len == 0 ||
+        (array != NULL &&
+         !comes_before(node, job_rank(&array->tracked->job))) ||
+        (tracked != NULL && !comes_before(node, job_rank(&tracked->job))))
+        return false;
+    if (tracked != NULL)
+        put_back(scheduler, tracked);
+    scheduler_node_plan_start(scheduler);
+    return true;
+}
+
+/* Starts the next run of a train if it comes before the job, the task, and the
+ * task of a standing job. */
 static bool plan_train_run(struct scheduler *scheduler,
                            const struct tracked_array *array,
-                           struct tracked_job *tracked) {
+                           struct tracked_job *tracked, struct span node) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct train_run run;
     struct span rank;
@@ -272,7 +294,7 @@ static bool plan_train_run(struct scheduler *scheduler,
         return false;
     struct target_train *target =
         scheduler_train_best(scheduler, &run, &arena, &rank);
-    if (target == NULL ||
+    if (target == NULL || comes_before(node, rank) ||
         (array != NULL &&
          (rank.len == 0 ||
           span_compare(job_rank(&array->tracked->job), rank) < 0)) ||
@@ -297,7 +319,13 @@ static bool plan_one(struct scheduler *scheduler) {
             return true;
         }
     }
-    if (plan_train_run(scheduler, array, tracked))
+    char bytes[2];
+    struct span node = scheduler_node_rank(scheduler, bytes);
+    bool of_train = plan_train_run(scheduler, array, tracked, node);
+    if (!of_train && plan_node(scheduler, array, tracked, node))
+        return true;
+    scheduler->nodes.is_behind = false;
+    if (of_train)
         return true;
     if (array && tracked &&
         span_compare(job_rank(&array->tracked->job), job_rank(&tracked->job)) <=

@@ -12,6 +12,7 @@
 #include "core/rollback_queue.h"
 #include "core/rollback_scope.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/scheduler_nodes.h"
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
 #include "scheduler/target_train.h"
@@ -39,6 +40,7 @@ struct scheduler {
     struct list attempts, ended; /* of struct attempt.link */
     struct map by_handle;
     struct list arrays;
+    struct scheduler_nodes nodes;
     uint64_t next_handle;
     uint64_t started;
     size_t running; /* number of attempts assigned and not ended */

@@ -219,17 +219,29 @@ struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
     return decide(scheduler, attempt, NULL, end);
 }
 
-/* By the exit code or signal and the last line of the status descriptor. */
+struct retry_end scheduler_verdict_end(const struct attempt *attempt,
+                                       struct arena *arena,
+                                       struct span *ret_reason) {
+    struct retry_end end = retry_end_of(attempt);
+    *ret_reason = (struct span){0};
+    end.status = status_of(attempt->end.status, arena, &end, ret_reason);
+    return end;
+}
+
+void scheduler_verdict_explain(struct retry_verdict *verdict,
+                               struct span reason) {
+    if (reason.len > 0 && verdict->to != STATE_DONE)
+        snprintf(verdict->detail, sizeof(verdict->detail), "%.*s",
+                 (int)reason.len, reason.p);
+}
+
 static struct retry_verdict on_status(struct scheduler *scheduler,
                                       struct attempt *attempt) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct retry_end end = retry_end_of(attempt);
-    struct span reason = {0};
-    end.status = status_of(attempt->end.status, &arena, &end, &reason);
+    struct span reason;
+    struct retry_end end = scheduler_verdict_end(attempt, &arena, &reason);
     struct retry_verdict verdict = decide(scheduler, attempt, NULL, &end);
-    if (reason.len > 0 && verdict.to != STATE_DONE)
-        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
-                 (int)reason.len, reason.p);
+    scheduler_verdict_explain(&verdict, reason);
     return verdict;
 }
 

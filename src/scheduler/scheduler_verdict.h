@@ -23,4 +23,13 @@ struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
                                           struct attempt *attempt,
                                           const struct retry_end *end);
 
+/* How the attempt ended, by exit code or signal and the last line of the status
+ * descriptor; *ret_reason: what that line says. */
+struct retry_end scheduler_verdict_end(const struct attempt *attempt,
+                                       struct arena *arena,
+                                       struct span *ret_reason);
+/* Unless the task is done, what it said is the detail of the verdict. */
+void scheduler_verdict_explain(struct retry_verdict *verdict,
+                               struct span reason);
+
 #endif

@@ -13,6 +13,7 @@
 #include "changes/approvals.h"
 #include "changes/prune.h"
 #include "landing/branch_tip.h"
+#include "nodes/standing_feed.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/train_metrics.h"
 #include "worker/worker.h"
@@ -22,6 +23,7 @@ enum { PRUNE_EVERY_MS = 3600 * 1000 };
 struct scheduler_engine {
     struct role_host *host;
     struct scheduler *scheduler;
+    struct standing_feed *feed;
     struct mono prune_at;
 };
 
@@ -91,8 +93,9 @@ static bool read_approvers(void *ctx, struct store *store, uint64_t num,
                              err);
 }
 
-static void make_options(const struct role_host *host, struct arena *arena,
-                         struct scheduler_options *ret) {
+static void make_options(const struct scheduler_engine *engine,
+                         struct arena *arena, struct scheduler_options *ret) {
+    const struct role_host *host = engine->host;
     const struct config *config = &host->base->config;
     struct scheduler_target *targets =
         arena_alloc(arena, (config->target_count + 1) * sizeof(*targets));
@@ -133,6 +136,7 @@ static void make_options(const struct role_host *host, struct arena *arena,
         .read_tip = read_tip,
         .approvers = read_approvers,
         .ctx = host->base,
+        .nodes = standing_feed_of(engine->feed),
         .sum = sum_bytes,
     };
 }
@@ -146,8 +150,9 @@ static bool engine_open(struct role_host *host, void **ret_self,
     bool exec = role_is_here(host, &exec_role);
     if (exec)
         worker_runner(host->worker, &runner);
-    make_options(host, &arena, &options);
     engine->host = host;
+    engine->feed = standing_feed_new(&host->base->config);
+    make_options(engine, &arena, &options);
     engine->scheduler = host->scheduler =
         scheduler_new(host->base->store, &options, &runner);
     if (exec && host->adopted != NULL)
@@ -162,7 +167,7 @@ static void engine_reload(void *self) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct scheduler_engine *engine = self;
     struct scheduler_options options;
-    make_options(engine->host, &arena, &options);
+    make_options(engine, &arena, &options);
     scheduler_configure(engine->scheduler, &options);
 }
 
@@ -248,6 +253,7 @@ static void engine_close(void *self, void (*closed)(void *ctx), void *ctx) {
     if (!store_drain(engine->host->base->store, &err))
         log_error("the last decisions may not be recorded: %s", err.text);
     scheduler_free(engine->scheduler);
+    standing_feed_free(engine->feed);
     engine->host->scheduler = NULL;
     free(engine);
     closed(ctx);

@@ -262,6 +262,7 @@ static const struct {
     [OP_END] = {.any = apply_end},
     [OP_UNASSIGN] = {.any = apply_unassign},
     [OP_TASK_SET] = {.any = apply_task_set},
+    [OP_TASK_RECORD] = {.any = apply_task_record},
     [OP_LEASE] = {.any = apply_lease},
     [OP_NOUN] = {.any = noun_apply},
 };

@@ -101,6 +101,7 @@ bool apply_assign(struct apply *apply, struct op *op, struct err *err);
 bool apply_end(struct apply *apply, struct op *op, struct err *err);
 bool apply_unassign(struct apply *apply, struct op *op, struct err *err);
 bool apply_task_set(struct apply *apply, struct op *op, struct err *err);
+bool apply_task_record(struct apply *apply, struct op *op, struct err *err);
 
 /* noun.c */
 bool noun_apply(struct apply *apply, struct op *op, struct err *err);

@@ -6,14 +6,23 @@ static bool answer(struct op *op, enum store_result result) {
     return true;
 }
 
-/* A step of a task of an array. A one-task job has no row of its task: the
- * job's row holds everything, and its move is the event. */
+/* The task that is to be recorded as a whole, if any. */
+static const struct store_task *recorded(const struct op *op) {
+    if (op->kind == OP_TASK_RECORD)
+        return op->task_record;
+    return op->kind == OP_ASSIGN || op->kind == OP_END ? op->attempt->task
+                                                       : NULL;
+}
+
+/* A step of a task of an array, or of a standing job. A one-task job has no row
+ * of its task: the job's row holds everything, and its move is the event. */
 static bool task_step(struct apply *apply, struct op *op, struct row *row,
                       struct store_task *task, enum task_status status,
                       enum event_kind kind, struct err *err) {
     row->tasks_done -= task->status == TASK_DONE;
     row->tasks_done += status == TASK_DONE;
     task->status = status;
+    bool stands = recorded(op) != NULL;
     struct store_event event = {
         .kind = kind,
         .num = row->num,
@@ -24,7 +33,8 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
         .detail = task->node,
     };
     apply_dirty(apply, row, ROW_REST);
-    return apply->ops->task_put(apply->rows, row->num, task, err) &&
+    return (stands ? apply->ops->task_record
+                   : apply->ops->task_put)(apply->rows, row->num, task, err) &&
            apply_event(apply, op, row, event, err);
 }
 
@@ -43,6 +53,16 @@ static bool task_find(struct apply *apply, struct op *op, struct span node,
     if (!apply->ops->task_get(apply->rows, op->num, node, ret_task, &found,
                               err))
         return false;
+    const struct store_task *record = recorded(op);
+    if (found && record != NULL) {
+        enum task_status status = ret_task->status;
+        *ret_task = *record;
+        ret_task->status = status;
+    } else if (op->kind == OP_ASSIGN && record != NULL) {
+        *ret_task = *record;
+        ret_task->status = TASK_UNSTARTED;
+        found = true;
+    }
     ret_task->node = node;
     if (!found) {
         *ret_row = NULL;
@@ -65,7 +85,7 @@ bool apply_assign(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
-    if (attempt->goes_on && !may_go_on(row))
+    if ((attempt->goes_on || attempt->task != NULL) && !may_go_on(row))
         return answer(op, STORE_CONFLICT);
     if (!apply->ops->attempt_insert(apply->rows, row, attempt, &is_new, err))
         return false;
@@ -183,5 +203,15 @@ bool apply_task_set(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_SAME);
     task.not_before = op->task.not_before;
     return task_step(apply, op, row, &task, op->task.status,
+                     task.not_before.ns ? EVENT_NOT_BEFORE : EVENT_TASK, err);
+}
+
+bool apply_task_record(struct apply *apply, struct op *op, struct err *err) {
+    struct store_task task = {0};
+    struct row *row;
+    if (!task_find(apply, op, op->task_record->node, &row, &task, err))
+        return false;
+    return row == NULL ||
+           task_step(apply, op, row, &task, op->task_record->status,
                      task.not_before.ns ? EVENT_NOT_BEFORE : EVENT_TASK, err);
 }

@@ -72,6 +72,9 @@ struct store_backend {
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);
     /* Of arrays; all 0 for a job without rows of its tasks. */
+    bool (*task_find)(struct store *store, uint64_t num, struct span node,
+                      struct arena *arena, struct store_task *ret_task,
+                      bool *ret_found, struct err *err);
     bool (*task_counts)(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
     bool (*tasks_ended)(struct store *store, uint64_t num, struct wall since,

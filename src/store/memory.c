@@ -145,6 +145,7 @@ static const struct store_backend memory_backend = {
     .attempts_latest = memory_attempts_latest,
     .attempt_find = memory_attempt_find,
     .tasks = memory_tasks,
+    .task_find = memory_task_find,
     .task_counts = memory_task_counts,
     .tasks_ended = memory_tasks_ended,
     .events = memory_events,

@@ -115,6 +115,9 @@ bool memory_attempt_find(struct store *store, uint64_t num, struct span node,
                          unsigned attempt, struct arena *arena,
                          struct store_attempt *ret_attempt, bool *ret_found,
                          struct err *err);
+bool memory_task_find(struct store *store, uint64_t num, struct span node,
+                      struct arena *arena, struct store_task *ret_task,
+                      bool *ret_found, struct err *err);
 bool memory_task_counts(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
 bool memory_tasks_ended(struct store *store, uint64_t num, struct wall since,

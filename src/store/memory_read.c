@@ -328,6 +328,20 @@ bool memory_tasks(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
+bool memory_task_find(struct store *store, uint64_t num, struct span node,
+                      struct arena *arena, struct store_task *ret_task,
+                      bool *ret_found, struct err *err) {
+    struct store_task *tasks;
+    size_t count, i = 0;
+    bool ok = memory_tasks(store, num, arena, &tasks, &count, err);
+    while (ok && i < count && !span_equal(tasks[i].node, node))
+        i++;
+    *ret_found = ok && i < count;
+    if (*ret_found)
+        *ret_task = tasks[i];
+    return ok;
+}
+
 /* ---- events and settings ------------------------------------------------ */
 
 bool memory_events(struct store *store, uint64_t after_seq, uint64_t num,

@@ -311,6 +311,43 @@ static bool task_put(struct rows *rows, uint64_t num,
     return true;
 }
 
+/* A new task at its place in the order of their numbers. */
+static struct store_task *task_insert(struct arena *arena,
+                                      struct memory_job *job,
+                                      const struct store_task *task) {
+    struct store_task *tasks =
+        arena_alloc(arena, (job->task_count + 1) * sizeof(*tasks));
+    size_t at = 0;
+    while (at < job->task_count && job->tasks[at].at < task->at)
+        at++;
+    if (at > 0)
+        memcpy(tasks, job->tasks, at * sizeof(*tasks));
+    if (at < job->task_count)
+        memcpy(tasks + at + 1, job->tasks + at,
+               (job->task_count - at) * sizeof(*tasks));
+    job->tasks = tasks;
+    job->task_count++;
+    tasks[at] = (struct store_task){.node = arena_span(arena, task->node),
+                                    .at = task->at};
+    return &tasks[at];
+}
+
+static bool task_record(struct rows *rows, uint64_t num,
+                        const struct store_task *task, struct err *err) {
+    struct memory *memory = of(rows);
+    struct memory_job *job = change(memory, num);
+    struct store_task *own = task_at(job, task->node);
+    (void)err;
+    if (own == NULL)
+        own = task_insert(&memory->arena, job, task);
+    struct span node = own->node;
+    uint64_t at = own->at;
+    *own = *task;
+    own->node = node;
+    own->at = at;
+    return true;
+}
+
 static bool tasks_at_once(struct rows *rows, uint64_t num, struct err *err) {
     struct memory_job *job = change(of(rows), num);
     (void)err;
@@ -563,6 +600,7 @@ const struct rows_ops memory_rows = {
     .task_get = task_get,
     .set_back = set_back,
     .task_put = task_put,
+    .task_record = task_record,
     .tasks_at_once = tasks_at_once,
     .attempt_status = attempt_status,
     .attempt_insert = attempt_insert,

@@ -81,6 +81,10 @@ struct rows_ops {
                      struct err *err);
     bool (*task_put)(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err);
+    /* The same for a task of a standing job, whose row is made if it has
+     * none. */
+    bool (*task_record)(struct rows *rows, uint64_t num,
+                        const struct store_task *task, struct err *err);
     /* No task of this job has a not_before any more. */
     bool (*tasks_at_once)(struct rows *rows, uint64_t num, struct err *err);
     /* Attempts; these functions may change `row` and make it dirty. */

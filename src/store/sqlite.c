@@ -452,6 +452,7 @@ static const struct store_backend sqlite_backend = {
     .attempts_latest = sqlite_attempts_latest,
     .attempt_find = sqlite_attempt_find,
     .tasks = sqlite_tasks,
+    .task_find = sqlite_task_find,
     .task_counts = sqlite_task_counts,
     .tasks_ended = sqlite_tasks_ended,
     .events = sqlite_events,

@@ -83,6 +83,9 @@ bool sqlite_attempt_find(struct store *store, uint64_t num, struct span node,
                          unsigned attempt, struct arena *arena,
                          struct store_attempt *ret_attempt, bool *ret_found,
                          struct err *err);
+bool sqlite_task_find(struct store *store, uint64_t num, struct span node,
+                      struct arena *arena, struct store_task *ret_task,
+                      bool *ret_found, struct err *err);
 bool sqlite_task_counts(struct store *store, uint64_t num,
                         size_t ret_counts[TASK_STATUSES], struct err *err);
 bool sqlite_tasks_ended(struct store *store, uint64_t num, struct wall since,

@@ -144,6 +144,8 @@ bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
                      struct err *err);
 bool sqlite_task_put(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err);
+bool sqlite_task_record(struct rows *rows, uint64_t num,
+                        const struct store_task *task, struct err *err);
 bool sqlite_tasks_at_once(struct rows *rows, uint64_t num, struct err *err);
 bool sqlite_attempt_status(struct rows *rows, const struct row *row,
                            struct span node, unsigned attempt,

@@ -260,8 +260,27 @@ static bool read_task(struct sqlite_db *db, sqlite3_stmt *stmt,
     task->at = sqlite_column_u64(stmt, 1);
     task->attempt = sqlite_column_unsigned(stmt, 3);
     task->not_before = sqlite_column_wall(stmt, 4);
+    task->temps = sqlite_column_unsigned(stmt, 5);
+    task->fails = sqlite_column_unsigned(stmt, 6);
+    task->crashes = sqlite_column_unsigned(stmt, 7);
+    task->incompletes = sqlite_column_unsigned(stmt, 8);
+    task->flags = sqlite_column_unsigned(stmt, 9);
+    task->begun_s = (int64_t)sqlite_column_u64(stmt, 10);
     return job_task_status_parse(sqlite_column_peek(stmt, 2), &task->status) ||
            refuse_row(db, "a task with an invalid status", err);
+}
+
+bool sqlite_task_find(struct store *store, uint64_t num, struct span node,
+                      struct arena *arena, struct store_task *ret_task,
+                      bool *ret_found, struct err *err) {
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_FIND, num, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_span(stmt, 2, node);
+    return sqlite_db_step(db, stmt, ret_found, err) &&
+           (!*ret_found || read_task(db, stmt, arena, ret_task, err));
 }
 
 bool sqlite_task_counts(struct store *store, uint64_t num,

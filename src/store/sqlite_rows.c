@@ -449,6 +449,7 @@ const struct rows_ops sqlite_rows = {
     .task_get = sqlite_task_get,
     .set_back = set_back,
     .task_put = sqlite_task_put,
+    .task_record = sqlite_task_record,
     .tasks_at_once = sqlite_tasks_at_once,
     .attempt_status = sqlite_attempt_status,
     .attempt_insert = sqlite_attempt_insert,

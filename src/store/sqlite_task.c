@@ -42,6 +42,27 @@ bool sqlite_task_put(struct rows *rows, uint64_t num,
     return sqlite_db_do(db, stmt, err);
 }
 
+bool sqlite_task_record(struct rows *rows, uint64_t num,
+                        const struct store_task *task, struct err *err) {
+    struct sqlite_db *db = sqlite_db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement_num(db, SQL_TASK_RECORD, num, err);
+    if (!stmt)
+        return false;
+    sqlite_bind_span(stmt, 2, task->node);
+    sqlite_bind_u64(stmt, 3, task->at);
+    sqlite_bind_word(stmt, 4, job_task_status_word(task->status));
+    sqlite_bind_u64(stmt, 5, task->attempt);
+    sqlite_bind_wall(stmt, 6, task->not_before);
+    sqlite_bind_u64(stmt, 7, task->temps);
+    sqlite_bind_u64(stmt, 8, task->fails);
+    sqlite_bind_u64(stmt, 9, task->crashes);
+    sqlite_bind_u64(stmt, 10, task->incompletes);
+    sqlite_bind_u64(stmt, 11, task->flags);
+    sqlite_bind_u64(stmt, 12, (uint64_t)task->begun_s);
+    return sqlite_db_do(db, stmt, err);
+}
+
 bool sqlite_tasks_at_once(struct rows *rows, uint64_t num, struct err *err) {
     struct sqlite_db *db = sqlite_db_of(rows);
     CLEANUP(sqlite_stmt_end)

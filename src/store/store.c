@@ -502,14 +502,22 @@ bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
         return true;
     if (!store->backend->by_num(store, num, arena, &job, &found, err))
         return false;
-    if (!found || job.tasks != 1)
+    if (!found || job.tasks != 1 || *ret_count > 0 ||
+        job_has(&job, JOB_ON_NODES))
         return true;
     return read_only_task(store, &job, arena, ret_tasks, ret_count, err);
 }
 
+bool store_task_find(struct store *store, uint64_t num, struct span node,
+                     struct arena *arena, struct store_task *ret_task,
+                     bool *ret_found, struct err *err) {
+    return store->backend->task_find(store, num, node, arena, ret_task,
+                                     ret_found, err);
+}
+
 bool store_task_counts(struct store *store, const struct job *job,
                        size_t ret_counts[TASK_STATUSES], struct err *err) {
-    if ((job->flags & JOB_ARRAY) != 0)
+    if ((job->flags & JOB_ARRAY) != 0 || job_has(job, JOB_ON_NODES))
         return store->backend->task_counts(store, job->num, ret_counts, err);
     memset(ret_counts, 0, TASK_STATUSES * sizeof(*ret_counts));
     ret_counts[job->state == STATE_DONE         ? TASK_DONE

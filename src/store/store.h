@@ -251,6 +251,22 @@ struct store_attempt {
     uint64_t output_bytes;
     uint64_t cpu_us, peak_kib;
     struct span trace; /* how it went (wire/attempt_trace.h) */
+    /* For a task of a standing job: what is on record of the task with this;
+     * its node is `node`. The task need not have a row yet. When it is
+     * assigned, status, attempt and not_before are those of the attempt, and
+     * the result is CONFLICT as for goes_on. */
+    const struct store_task *task;
+};
+struct store_task {
+    struct span node;
+    uint64_t at; /* place in the array, from 0; of a task of a standing job: its
+                    number, which it keeps for ever */
+    enum task_status status;
+    unsigned attempt;
+    struct wall not_before;
+    /* Of a standing job only, as in struct node_task (core/node_status.h). */
+    unsigned temps, fails, crashes, incompletes, flags;
+    int64_t begun_s;
 };
 /* Inserts the attempt (CONFLICT if it exists) or, at its end, replaces its
  * row (UNKNOWN if it was never assigned). The task's row follows unless a
@@ -271,6 +287,10 @@ unsigned store_unassign(struct store_batch *batch, uint64_t num,
 unsigned store_task_set(struct store_batch *batch, uint64_t num,
                         struct span node, enum task_status status,
                         struct wall not_before);
+/* What is on record of a task of a standing job is this from now on. UNKNOWN:
+ * it has no row. Event as for store_task_set. */
+unsigned store_task_record(struct store_batch *batch, uint64_t num,
+                           const struct store_task *task);
 /* fdatasync(fd), or syncfs(fd), on the store thread before the commit: for
  * output that the results refer to. The file stays open until the
  * completion; if it cannot be synced, only this batch fails. */
@@ -402,18 +422,16 @@ bool store_attempt_find(struct store *store, uint64_t num, struct span node,
                         unsigned attempt, struct arena *arena,
                         struct store_attempt *ret_attempt, bool *ret_found,
                         struct err *err);
-struct store_task {
-    struct span node;
-    uint64_t at; /* place in the array, from 0 */
-    enum task_status status;
-    unsigned attempt;
-    struct wall not_before;
-};
-/* Ordered by place. A job of one task has one task without a name, derived
+/* Ordered by place. A standing job has those tasks that ever started. A job of
+ * one task has one task without a name, derived
  * from its last attempt and its state. */
 bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
                  struct store_task **ret_tasks, size_t *ret_count,
                  struct err *err);
+/* One of a standing job; *ret_found: it has ever started. */
+bool store_task_find(struct store *store, uint64_t num, struct span node,
+                     struct arena *arena, struct store_task *ret_task,
+                     bool *ret_found, struct err *err);
 /* How many tasks of the job are in each status. */
 bool store_task_counts(struct store *store, const struct job *job,
                        size_t ret_counts[TASK_STATUSES], struct err *err);

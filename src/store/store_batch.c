@@ -382,6 +382,15 @@ void store_set_usual(struct store_batch *batch, struct span usual) {
     op->setting.usual = copy(batch, usual);
 }
 
+static struct store_task *copy_task(struct store_batch *batch,
+                                    const struct store_task *task) {
+    struct store_task *own = arena_alloc(&batch->arena, sizeof(*own));
+    assert(task->status < TASK_STATUSES);
+    *own = *task;
+    own->node = copy(batch, task->node);
+    return own;
+}
+
 static unsigned add_attempt(struct store_batch *batch, enum op_kind kind,
                             const struct store_attempt *attempt) {
     assert(attempt->status < TASK_STATUSES && attempt->attempt > 0);
@@ -391,6 +400,8 @@ static unsigned add_attempt(struct store_batch *batch, enum op_kind kind,
                             &own->worker, &own->output, &own->trace};
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = copy(batch, *spans[i]);
+    if (attempt->task != NULL)
+        own->task = copy_task(batch, attempt->task);
     store_batch_add_op(batch, kind, attempt->num)->attempt = own;
     return place(batch);
 }
@@ -420,6 +431,13 @@ unsigned store_task_set(struct store_batch *batch, uint64_t num,
     struct span own = copy(batch, node);
     store_batch_add_op(batch, OP_TASK_SET, num)->task = (struct op_task){
         .node = own, .status = status, .not_before = not_before};
+    return place(batch);
+}
+
+unsigned store_task_record(struct store_batch *batch, uint64_t num,
+                           const struct store_task *task) {
+    struct store_task *own = copy_task(batch, task);
+    store_batch_add_op(batch, OP_TASK_RECORD, num)->task_record = own;
     return place(batch);
 }
 

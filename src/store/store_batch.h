@@ -32,6 +32,7 @@ enum op_kind {
     OP_END,
     OP_UNASSIGN,
     OP_TASK_SET,
+    OP_TASK_RECORD,
     OP_SYNC_FIRST,
     OP_LEASE,
     OP_NOUN
@@ -137,6 +138,7 @@ struct op {
         struct op_setting setting;
         struct store_attempt *attempt;
         struct op_task task;
+        struct store_task *task_record;
         struct op_lease *lease;
         struct op_noun noun;
         struct op_sync sync;

@@ -489,6 +489,72 @@ static void what_ends_the_back_offs_of_an_array_is_recorded(void **state) {
                         "red backoff 0, blue unstarted 0, green lost 0");
 }
 
+static struct store_task standing_task(const char *node, uint64_t at) {
+    return (struct store_task){.node = span_of(node),
+                               .at = at,
+                               .status = TASK_RUNNING,
+                               .attempt = 1,
+                               .temps = 2,
+                               .fails = 3,
+                               .crashes = 4,
+                               .incompletes = 5,
+                               .flags = 1,
+                               .begun_s = 1999};
+}
+
+static void
+a_task_of_a_standing_job_gets_a_row_when_it_first_starts(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("copy", "4.a");
+    struct store_task task = standing_task("s7", 0), found;
+    struct store_attempt attempt = attempt_of(1, "s7", 1, TASK_RUNNING);
+    struct store_batch *batch = rig_batch(rig);
+    bool is_found;
+    attempt.task = &task;
+    job.kind = JOB_STANDING;
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    batch = rig_batch(rig); /* it does not execute */
+    store_assign(batch, &attempt);
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    batch = rig_batch(rig); /* no such task */
+    store_task_record(batch, 1, &task);
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_int_equal(rig_move(rig, 1, STATE_PENDING, STATE_EXECUTING, "start"),
+                     STORE_DONE);
+    batch = rig_batch(rig);
+    store_assign(batch, &attempt);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_string_equal(tasks(rig, 1), "s7 running 1");
+    task.status = attempt.status = TASK_BACKOFF;
+    task.not_before = wall_from_s(3000);
+    attempt.ended = wall_from_s(2500);
+    batch = rig_batch(rig);
+    store_end(batch, &attempt);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    assert_string_equal(tasks(rig, 1), "s7 backoff 1 after 3000");
+    assert_true(store_task_find(rig->store, 1, SPAN("s7"), &rig->arena, &found,
+                                &is_found, NULL));
+    assert_true(is_found);
+    assert_int_equal(found.temps, 2);
+    assert_int_equal(found.fails, 3);
+    assert_int_equal(found.crashes, 4);
+    assert_int_equal(found.incompletes, 5);
+    assert_int_equal(found.flags, 1);
+    assert_int_equal(found.begun_s, 1999);
+    task = standing_task("s7", 0);
+    task.status = TASK_UNSTARTED;
+    task.fails = 0;
+    batch = rig_batch(rig);
+    store_task_record(batch, 1, &task);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_string_equal(tasks(rig, 1), "s7 unstarted 1");
+    assert_true(store_task_find(rig->store, 1, SPAN("s8"), &rig->arena, &found,
+                                &is_found, NULL));
+    assert_false(is_found);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(an_attempt_is_read_as_it_ended),
@@ -508,6 +574,7 @@ int main(void) {
         RIG_TESTS(a_refused_atomic_batch_changes_no_tasks),
         RIG_TESTS(the_latest_attempts_of_a_task_are_read_alone),
         RIG_TESTS(what_ends_the_back_offs_of_an_array_is_recorded),
+        RIG_TESTS(a_task_of_a_standing_job_gets_a_row_when_it_first_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static bool path_is_enabled(const struct model *model,
     for (unsigned i = 0; i + 1 < count; i++)
         if (!link_of(model, path, i)->enabled)
             return false;
-    return model->root_enabled;
+    return true;
 }
 
 static bool path_is_usable(const struct model *model,

@@ -93,7 +93,6 @@ struct model {
     struct node_level levels[LEVELS];
     unsigned worker_resources;
     uint32_t worker_weights[RESOURCES];
-    bool root_enabled;
     struct model_node nodes[NODES];
     unsigned node_count, next_order;
     struct model_link links[LINKS];

@@ -524,6 +524,40 @@ static void free_patterns(struct model_job *job) {
         }
 }
 
+/* True if a job with these relations would wait for itself. */
+static bool reaches(uint64_t from, uint64_t to, struct map *met);
+
+static bool any_reaches(const uint64_t *nums, size_t count, uint64_t to,
+                        struct map *met) {
+    for (size_t i = 0; i < count; i++)
+        if (reaches(nums[i], to, met))
+            return true;
+    return false;
+}
+
+static bool reaches(uint64_t from, uint64_t to, struct map *met) {
+    const struct node_pass_job *job = node_pass_find_job(pass, from);
+
+    if (from == to)
+        return true;
+    if (job == NULL || map_get(met, map_num_key(&from)) != NULL)
+        return false;
+    map_put(met, map_num_key(&from), met);
+    return any_reaches(node_pass_job(job)->spec.depends_on,
+                       node_pass_job(job)->spec.depends_count, to, met) ||
+           any_reaches(node_pass_job(job)->spec.after_nodes_of,
+                       node_pass_job(job)->spec.after_count, to, met);
+}
+
+static bool finds_ring(const struct node_job_spec *spec) {
+    CLEANUP(map_clear) struct map met = MAP_INIT;
+
+    return any_reaches(spec->depends_on, spec->depends_count, spec->num,
+                       &met) ||
+           any_reaches(spec->after_nodes_of, spec->after_count, spec->num,
+                       &met);
+}
+
 /* Everything but number, level and own nodes. */
 static void define(struct model_job *job) {
     struct node_job_spec *spec = &job->spec;
@@ -577,7 +611,7 @@ static void add_job(void) {
         job->spec.own_count = 1 + below(OWN);
     }
     define(job);
-    if (node_pass_finds_ring(pass, &job->spec)) {
+    if (finds_ring(&job->spec)) {
         free_patterns(job); /* others waited for a job of its number */
         seen.refusals++;
         return;
@@ -607,7 +641,7 @@ static void set_job(void) {
     was = *job;
     memset(job->patterns, 0, sizeof(job->patterns));
     define(job);
-    if (node_pass_finds_ring(pass, &job->spec)) {
+    if (finds_ring(&job->spec)) {
         free_patterns(job);
         *job = was;
         seen.refusals++;
@@ -854,7 +888,6 @@ static void restart(void) {
     for (unsigned i = 0; i < JOBS; i++)
         model->jobs[i].real = NULL;
     put_all_nodes();
-    node_pass_enable_root(pass, model->root_enabled);
     for (unsigned n = 0; n < model->node_count; n++)
         for (unsigned r = 0;
              model->nodes[n].known &&
@@ -905,7 +938,6 @@ static void random_world(void) {
                                 percent(30) ? -1 : (int64_t)(1000 * below(30)),
                             .level_count = LEVELS - below(2),
                             .worker_resources = 1 + below(RESOURCES),
-                            .root_enabled = true,
                             .node_count = NODES,
                             .now = {INT64_C(1700000000) * NS_PER_S}};
     for (unsigned i = 0; i < model->level_count; i++) {
@@ -953,10 +985,7 @@ static void some_event(void) {
         set_back();
     else if (percent(3))
         remove_job();
-    else if (percent(1) || (!model->root_enabled && percent(30))) {
-        model->root_enabled ^= true;
-        node_pass_enable_root(pass, model->root_enabled);
-    } else
+    else
         events[below(COUNT(events))]();
 }
 

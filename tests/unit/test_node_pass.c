@@ -285,28 +285,6 @@ static void a_task_waits_for_its_dependency_on_the_same_node(void **state) {
     assert_int_equal(started.num, 2);
 }
 
-static void rings_are_found(void **state) {
-    const uint64_t nums[] = {1, 2, 3};
-
-    (void)state;
-    add_job();
-    spec.num = 2;
-    spec.depends_on = &nums[0];
-    spec.depends_count = 1;
-    add_job();
-    spec.num = 3;
-    spec.after_nodes_of = &nums[1];
-    spec.after_count = 1;
-    spec.depends_count = 0;
-    assert_false(node_pass_finds_ring(pass, &spec));
-    add_job();
-    spec.num = 1;
-    spec.after_nodes_of = &nums[2];
-    assert_true(node_pass_finds_ring(pass, &spec));
-    spec.after_nodes_of = &nums[0];
-    assert_true(node_pass_finds_ring(pass, &spec)); /* itself */
-}
-
 /* Under equal conditions each node comes first equally often. */
 static void the_random_order_prefers_no_node(void **state) {
     unsigned first[5] = {0};
@@ -442,7 +420,6 @@ int main(void) {
         TEST(an_orphan_is_killed_after_unbroken_time_only),
         TEST(a_task_of_a_job_that_is_gone_returns_its_amounts),
         TEST(a_task_waits_for_its_dependency_on_the_same_node),
-        TEST(rings_are_found),
         TEST(the_random_order_prefers_no_node),
         TEST(another_attempt_has_another_place_in_the_random_order),
         TEST(a_node_that_comes_back_has_the_place_of_its_next_attempt),
