@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "base/base.h"
 #include "base/role.h"
+#include "scheduler/work_kind.h"
 #include "wire/submission.h"
 #include "wire/uri.h"
 
@@ -526,11 +527,30 @@ bool api_has_account(const struct api_call *call, struct err *err) {
                    (int)person.len, person.p);
 }
 
+/* An id comes before a name, and a name before the beginning of an id. */
+static bool find_job(struct api_call *call, struct span id, struct job *ret_job,
+                     struct err *err) {
+    const struct work_kinds *kinds = call->api->options.tables->kinds;
+    struct store *store = call->api->options.store;
+    uint64_t num = 0;
+    bool found;
+
+    if (!store_lookup(store, id, &call->arena, ret_job, &found, err))
+        return false;
+    if (found)
+        return true;
+    for (size_t i = 0; num == 0 && i < kinds->count; i++)
+        if (kinds->rows[i]->find != NULL &&
+            !kinds->rows[i]->find(store, id, &num, err))
+            return false;
+    return num != 0 ? store_job(store, num, &call->arena, ret_job, err)
+                    : store_find(store, id, &call->arena, ret_job, err);
+}
+
 bool api_job(struct api_call *call, struct job *ret_job) {
     struct err err = {0};
 
-    if (store_find(call->api->options.store, call->params[0], &call->arena,
-                   ret_job, &err))
+    if (find_job(call, call->params[0], ret_job, &err))
         return true;
     api_fail(call, &err);
     return false;

@@ -95,6 +95,12 @@ struct api_roles {
     bool (*why)(void *ctx, const struct job *job, struct wall now,
                 struct arena *arena, struct scheduler_reason **ret_reasons,
                 size_t *ret_count, struct err *err);
+    /* The same for the task of a standing job on a node (as
+     * scheduler_why_task). */
+    bool (*why_task)(void *ctx, const struct job *job, struct span node,
+                     struct wall now, struct arena *arena,
+                     struct scheduler_reason **ret_reasons, size_t *ret_count,
+                     struct err *err);
     /* The merge train of a target (empty: all) as lines of JSON (as
      * train_json). */
     bool (*train)(void *ctx, struct span target, struct text *out);

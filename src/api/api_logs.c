@@ -756,7 +756,7 @@ void api_logs(struct api_call *call) {
         !api_job(call, &job))
         return;
     log->num = job.num;
-    log->is_array = (job.flags & JOB_ARRAY) != 0;
+    log->is_array = (job.flags & JOB_ARRAY) != 0 || job_has(&job, JOB_ON_NODES);
     log->node = api_query(call, "node");
     log->attempt = (unsigned)attempt;
     log->end =

@@ -77,8 +77,10 @@ static void add_run(struct api_call *call, const struct job *job,
                     struct text *text) {
     struct store *store = call->api->options.store;
     struct job rollback = {0};
-    text_addf(text, ", attempt %u%s", job->attempt,
-              job->cancel_asked ? ", cancel requested" : "");
+    if (!job_has(job, JOB_ON_NODES))
+        text_addf(text, ", attempt %u", job->attempt);
+    if (job->cancel_asked)
+        text_adds(text, ", cancel requested");
     if (!is_looked_after(call))
         text_adds(text, ", interrupted: its server has ended, and the next one "
                         "decides what happens to it");
@@ -195,8 +197,59 @@ static bool why_estimate(struct api_call *call, const struct job *job,
     return true;
 }
 
+/* What the registry says of the task: nobody here starts it. */
+static bool task_from_registry(struct api_call *call, const struct job *job,
+                               struct span node, struct why *why,
+                               struct err *err) {
+    const struct role *role =
+        role_of_state(call->api->options.tables->roles, STATE_PENDING);
+    char when[WALL_TEXT_BYTES];
+    struct store_task task;
+    bool found;
+
+    if (!job_has(job, JOB_ON_NODES))
+        return err_set(err, ERR_REFUSED, "job '%.*s' has no tasks on nodes",
+                       (int)job->id.len, job->id.p);
+    if (!store_task_find(call->api->options.store, job->num, node, &call->arena,
+                         &task, &found, err))
+        return false;
+    why_add_text(
+        why, "tasks",
+        !found ? SPAN("never started")
+               : span_of(arena_printf(
+                     &call->arena, "%s at attempt %u%s%s",
+                     job_task_status_word(task.status), task.attempt,
+                     task.not_before.ns > 0 ? ", not before " : "",
+                     task.not_before.ns > 0 ? wall_format(task.not_before, when)
+                                            : "")));
+    if (role != NULL && !is_looked_after(call))
+        why_no_role(why, role->name);
+    return true;
+}
+
+static void reply_task(struct api_call *call, const struct job *job,
+                       struct span node) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct why why = {.arena = &call->arena};
+    struct err err = {0};
+    bool ok =
+        roles != NULL && roles->why_task != NULL
+            ? roles->why_task(roles->ctx, job, node, api_now(call),
+                              &call->arena, &why.reasons, &why.count, &err)
+            : task_from_registry(call, job, node, &why, &err);
+
+    if (!ok) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < why.count; i++)
+        reason_json(call, job, &why.reasons[i]);
+    api_end(call);
+}
+
 void api_why(struct api_call *call) {
-    static const char *const keys[] = {NULL};
+    static const char *const keys[] = {"node", NULL};
     const struct api_roles *roles = call->api->options.roles;
     const struct work_kind *kind;
     struct why why = {.arena = &call->arena};
@@ -206,10 +259,15 @@ void api_why(struct api_call *call) {
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
+    if (api_query(call, "node").len > 0) {
+        reply_task(call, &job, api_query(call, "node"));
+        return;
+    }
     bool waits = (STATES_WAITING & STATE_BIT(job.state)) != 0;
     /* Between its checks a set on a merge train waits too. */
     bool asks =
-        waits || (job.state == STATE_EXECUTING && job_has(&job, JOB_LANDS));
+        waits || (job.state == STATE_EXECUTING &&
+                  (job_has(&job, JOB_LANDS) || job_has(&job, JOB_ON_NODES)));
     bool ok = true;
     if (asks && roles != NULL && roles->why != NULL)
         ok = roles->why(roles->ctx, &job, api_now(call), &call->arena,

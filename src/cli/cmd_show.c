@@ -12,6 +12,7 @@
 #include "os/account.h"
 #include "maintenance/target_check.h"
 #include "os/clock.h"
+#include "wire/uri.h"
 
 enum { LIST_SCREEN = 200 };
 
@@ -441,7 +442,14 @@ static void show_reason(struct span line, struct arena *arena) {
 }
 
 int cmd_why(struct call *call) {
-    return call_show_each(call, "/api/v1/jobs/%/why", show_reason);
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    const char *node = call_value(call, "node");
+    text_adds(&path, "/api/v1/jobs/%/why");
+    if (node != NULL) {
+        text_adds(&path, "?node=");
+        uri_encode(span_of(node), &path);
+    }
+    return call_show_each(call, text_string(&path), show_reason);
 }
 
 static void show_relation(struct span line, struct arena *arena) {

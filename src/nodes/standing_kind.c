@@ -20,6 +20,20 @@ static const char *refuse_cancel(const struct job *job, struct arena *arena) {
         (int)job->name.len, job->name.p, (int)job->name.len, job->name.p);
 }
 
+static bool find(struct store *store, struct span name, uint64_t *ret_num,
+                 struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct standing_row row;
+    bool found;
+
+    *ret_num = 0;
+    if (!standing_row_find(store, name, &arena, &row, &found, err))
+        return false;
+    if (found)
+        *ret_num = row.num;
+    return true;
+}
+
 /* Who disabled it, which its hold does not say. */
 static bool explain(struct api_call *call, const struct job *job, bool waits,
                     struct why *why) {
@@ -51,5 +65,6 @@ const struct work_kind standing_kind = {
     .make_start = command_start_make,
     .refuse_retry = refuse_retry,
     .refuse_cancel = refuse_cancel,
+    .find = find,
     .explain = explain,
 };

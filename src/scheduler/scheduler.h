@@ -184,4 +184,12 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct scheduler_reason **ret_reasons, size_t *ret_count,
                    struct err *err);
 
+/* The same for the task of a standing job on a node, by a scheduler that runs
+ * such jobs. ERR_NO_JOB: the job has no such task; ERR_REFUSED: it is no such
+ * job, or does not run here. */
+bool scheduler_why_task(struct scheduler *scheduler, const struct job *job,
+                        struct span node, struct wall now, struct arena *arena,
+                        struct scheduler_reason **ret_reasons,
+                        size_t *ret_count, struct err *err);
+
 #endif

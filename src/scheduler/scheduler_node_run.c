@@ -1,5 +1,6 @@
 #include "scheduler/scheduler_node_run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
@@ -205,6 +206,10 @@ static void decide(struct scheduler *scheduler, struct attempt *attempt) {
         end.result = RETRY_WITHDRAWN; /* commands have no lock of their own */
     judge(scheduler, attempt, &end);
     scheduler_verdict_explain(&node->verdict, reason);
+    if (node->is_orphan && attempt->end.status.len == 0 &&
+        node->task.status != TASK_DONE)
+        snprintf(node->verdict.detail, sizeof(node->verdict.detail),
+                 "killed, because its node or job was gone or disabled");
     if (node->verdict.action == RETRY_UNCOUNT && !attempt->is_withdrawn)
         wait_after_refusal(scheduler, attempt);
 }

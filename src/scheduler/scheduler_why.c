@@ -6,6 +6,7 @@
 #include "scheduler/scheduler_train_follow.h"
 #include "scheduler/scheduler_group.h"
 #include "scheduler/scheduler_load.h"
+#include "scheduler/scheduler_node_why.h"
 #include "scheduler/scheduler_order.h"
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
@@ -120,6 +121,13 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct err *err) {
     struct why why = {.arena = arena};
     (void)err;
+    if (job_has(job, JOB_ON_NODES)) {
+        why_holds(&why, job);
+        scheduler_node_why(scheduler, job, &why);
+        *ret_reasons = why.reasons;
+        *ret_count = why.count;
+        return true;
+    }
     if (job->state == STATE_EXECUTING) {
         (void)target_why(scheduler, job, &why);
         (void)scheduler_train_why(scheduler, job, now, &why);

@@ -19,6 +19,7 @@ struct attempt_start_cache;
 struct base;   /* base/base.h */
 struct config; /* wire/config.h */
 struct run_start;
+struct store; /* store/store.h */
 struct why;
 
 /* Where attempts are started. */
@@ -42,8 +43,13 @@ struct work_kind {
     /* Why `retry` does not apply, as the end of a sentence that begins with the
      * job. NULL: an ended job may be retried. */
     const char *(*refuse_retry)(const struct job *job, struct arena *arena);
-    /* The same for `cancel`. NULL: a job that has not ended may be cancelled. */
+    /* The same for `cancel`. NULL: a job that has not ended may be cancelled.
+     */
     const char *(*refuse_cancel)(const struct job *job, struct arena *arena);
+    /* Finds the job of this kind that is called so, for kinds whose jobs have
+     * names of their own; NULL: others. *ret_num 0: there is none. */
+    bool (*find)(struct store *store, struct span name, uint64_t *ret_num,
+                 struct err *err);
     /* Adds the reasons for `why` that only this kind knows; `waits` if the job
      * is in a waiting state. False: the call has failed. May be NULL. */
     bool (*explain)(struct api_call *call, const struct job *job, bool waits,

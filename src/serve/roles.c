@@ -139,6 +139,15 @@ static bool hook_why(void *ctx, const struct job *job, struct wall now,
                          ret_count, err);
 }
 
+static bool hook_why_task(void *ctx, const struct job *job, struct span node,
+                          struct wall now, struct arena *arena,
+                          struct scheduler_reason **ret_reasons,
+                          size_t *ret_count, struct err *err) {
+    struct roles *roles = ctx;
+    return scheduler_why_task(roles->host.scheduler, job, node, now, arena,
+                              ret_reasons, ret_count, err);
+}
+
 static bool hook_train(void *ctx, struct span target, struct text *out) {
     struct roles *roles = ctx;
     return train_json(roles->host.scheduler, target, out);
@@ -379,6 +388,8 @@ static void set_hooks(struct roles *roles) {
         .ctx = roles,
         .checker = roles->host.checker,
         .why = role_is_here(&roles->host, &exec_role) ? hook_why : NULL,
+        .why_task =
+            role_is_here(&roles->host, &exec_role) ? hook_why_task : NULL,
         .train = role_is_here(&roles->host, &exec_role) ? hook_train : NULL,
         .usage = roles->host.worker ? hook_usage : NULL,
         .place = roles->host.worker ? hook_place : NULL,
