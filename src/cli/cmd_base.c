@@ -56,7 +56,7 @@ static void report_targets(struct call *call, const struct base_init *init) {
                          (int)target->name.len, target->name.p, why);
         else if ((why = target_config_branches(git, branch, &call->arena)) !=
                  NULL)
-            console_note("target '%.*s': '%s' has no branch '%.*s', but: %s",
+            console_note("target '%.*s': '%s' has no branch '%.*s'; it has %s",
                          (int)target->name.len, target->name.p, git,
                          (int)branch.len, branch.p, why);
     }
@@ -272,10 +272,6 @@ int cmd_daemon(struct call *call) {
 
 /* ---- fsck ---------------------------------------------------------------- */
 
-static const char *plural(uint64_t count) {
-    return count == 1 ? "" : "s";
-}
-
 static void print_finding(const bool *as_json, const char *kind,
                           const char *sentence) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
@@ -322,8 +318,9 @@ int cmd_fsck(struct call *call) {
     console_note("%s%" PRIu64 " change set%s, %" PRIu64 " event%s in their "
                  "logs, %" PRIu64 " problem%s",
                  report.problems > 0 ? "pointsman: " : "", report.sets,
-                 plural(report.sets), report.events, plural(report.events),
-                 report.problems, plural(report.problems));
+                 text_plural(report.sets), report.events,
+                 text_plural(report.events), report.problems,
+                 text_plural(report.problems));
     return console_finish(report.problems > 0 ? 1 : 0);
 }
 
@@ -364,7 +361,7 @@ int cmd_backup(struct call *call) {
     }
     console_note("wrote %s%s%s: %" PRIu64 " file%s, %" PRIu64 " bytes",
                  is_stream ? "" : "'", is_stream ? "the backup" : file,
-                 is_stream ? "" : "'", report.files, plural(report.files),
+                 is_stream ? "" : "'", report.files, text_plural(report.files),
                  report.bytes);
     return console_finish(0);
 }
@@ -387,7 +384,7 @@ static int resume(struct call *call) {
     if (!ok)
         return console_error(&err);
     console_note("released %" PRIu64 " job%s of base '%s'", count,
-                 plural(count), path);
+                 text_plural(count), path);
     return console_finish(0);
 }
 
@@ -411,7 +408,7 @@ int cmd_restore(struct call *call) {
         return console_error(&err);
     }
     console_note("restored base '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
-                 path, report.files, plural(report.files), report.bytes);
+                 path, report.files, text_plural(report.files), report.bytes);
     console_note("its work is held and its schedules do not fire: once the "
                  "base of the backup runs nothing any more, pointsman restore "
                  "--resume starts them");

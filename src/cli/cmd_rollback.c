@@ -178,6 +178,7 @@ static void show_merges(struct call *call, const struct merges *merges) {
 static void show(struct call *call, const struct preview *preview) {
     struct arena *arena = &call->arena;
     int64_t restores = call_line_number(preview->summary, "restores");
+    int64_t files = call_line_number(preview->summary, "files");
     if (call_has(call, "json")) {
         (void)console_printf("%s\n", arena_string(arena, preview->summary));
         for (size_t i = 0; i < preview->count; i++)
@@ -189,13 +190,13 @@ static void show(struct call *call, const struct preview *preview) {
         show_member(preview->lines[i], arena);
     (void)console_printf(
         "%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
-        " stopped, %s%" PRId64 " files\n",
+        " stopped, %s%" PRId64 " file%s\n",
         call_line_number(preview->summary, "reverts"),
         call_line_number(preview->summary, "abandons"),
         call_line_number(preview->summary, "stops"),
         restores == 0 ? ""
                       : arena_printf(arena, "%" PRId64 " restored, ", restores),
-        call_line_number(preview->summary, "files"));
+        files, text_plural((uint64_t)files));
 }
 
 /* ---- the deed ------------------------------------------------------------ */

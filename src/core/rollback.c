@@ -188,13 +188,15 @@ static void report_nothing(const struct rollback *rollback, size_t count,
         const struct rollback_node *node = &rollback->members[i].node;
         if (rollback->members[i].fate != ROLLBACK_NOTED)
             continue;
-        text_addf(detail, "%s '%.*s' is ", i > 0 ? "," : "", (int)node->id.len,
+        text_addf(detail, "%s '%.*s' ", i > 0 ? "," : "", (int)node->id.len,
                   node->id.p);
         if (node->rolled_back_by.len > 0)
-            text_addf(detail, "already rolled back by '%.*s'",
+            text_addf(detail, "is already rolled back by '%.*s'",
                       (int)node->rolled_back_by.len, node->rolled_back_by.p);
         else
-            text_adds(detail, job_state_word(node->state));
+            text_addf(detail, "%s%s",
+                      node->state == STATE_FAILED ? "has " : "is ",
+                      job_state_word(node->state));
     }
 }
 
@@ -211,9 +213,12 @@ static void report_too_large(const struct rollback_request *request,
     size_t sets = applied(decision);
     size_t named = 0;
     text_addf(detail,
-              "%zu sets with %zu files would be rolled back; the limits are "
-              "%zu sets and %zu files (--limit):",
-              sets, decision->files, request->sets_max, request->files_max);
+              "%zu set%s with %zu file%s would be rolled back; the limits are "
+              "%zu set%s and %zu file%s (--limit):",
+              sets, text_plural(sets), decision->files,
+              text_plural(decision->files), request->sets_max,
+              text_plural(request->sets_max), request->files_max,
+              text_plural(request->files_max));
     for (size_t i = 0; i < decision->count && named < NAMED; i++) {
         const struct rollback_member *member = &decision->members[i];
         if (member->fate != ROLLBACK_REVERT && member->fate != ROLLBACK_STOP)

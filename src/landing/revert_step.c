@@ -134,7 +134,7 @@ void revert_culprits_say(const struct revert_culprits *culprits,
     if (culprits->count == 0)
         text_adds(why, " cannot be merged, revert by hand");
     else
-        text_addf(why, " was also changed by %.*s, ", (int)culprits->said.len,
+        text_addf(why, " was also changed by %.*s; ", (int)culprits->said.len,
                   culprits->said.p);
     if (culprits->names.len > 0)
         text_addf(why, "add%.*s to the rollback or revert by hand",

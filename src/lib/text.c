@@ -52,6 +52,10 @@ void text_addc(struct text *text, char c) {
     text->p[text->len] = '\0';
 }
 
+const char *text_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 void text_addspan(struct text *text, struct span span) {
     text_add(text, span.p, span.len);
 }

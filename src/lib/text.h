@@ -45,6 +45,9 @@ void text_addv(struct text *text, const char *format, va_list args)
 void text_addescaped(struct text *text, struct span span);
 /* The same for display only: a backslash stays as it is. */
 void text_add_printable(struct text *text, struct span span);
+
+/* "s", or "" if the count is 1: the end of a regular noun. */
+const char *text_plural(uint64_t count);
 const char *text_string(const struct text *text); /* never NULL */
 char *text_take(struct text *text); /* the caller frees it; never NULL */
 struct span text_span(const struct text *text);

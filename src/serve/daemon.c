@@ -270,8 +270,10 @@ static void forget_before(struct daemon *daemon) {
     fd_close(&before->sockets.tcp);
     fd_close(&daemon->before_fd);
     if (before->failed.len == 0)
-        log_info("upgraded to '%s', %zu attempts go on", daemon->program,
-                 before->roles.running_count);
+        log_info("upgraded to '%s', %zu attempt%s continue%s", daemon->program,
+                 before->roles.running_count,
+                 text_plural(before->roles.running_count),
+                 before->roles.running_count == 1 ? "s" : "");
     arena_clear(&daemon->memory);
 }
 

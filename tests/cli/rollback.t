@@ -31,9 +31,9 @@ $ pointsman rollback --preview C1
 | the reverse merges are clean
 $ pointsman rollback --preview --limit 1 C1 | tail -1
 | 2 reverted, 1 abandoned, 0 stopped, 2 files
-! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2
+! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 set and 5000 files (--limit): C1 C2
 $ pointsman rollback --limit 1 C1
-! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2
+! pointsman: rb-too-large: 2 sets with 2 files would be rolled back; the limits are 1 set and 5000 files (--limit): C1 C2
 = 100
 $ pointsman rollback C9
 ! pointsman: no job 'C9'...

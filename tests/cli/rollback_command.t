@@ -51,7 +51,7 @@ $ sh make B1 oneway && pointsman daemon all --until-idle
 | B1
 $ pointsman rollback --preview B1
 | B1  done, is reverted
-| 1 reverted, 0 abandoned, 0 stopped, 1 files
+| 1 reverted, 0 abandoned, 0 stopped, 1 file
 | the reverse merges fail: rb-target: target 'oneway' has no revert command
 = 1
 $ pointsman -q rollback B1

@@ -18,10 +18,10 @@ $ pointsman rollback --preview C1
 |   C2  done, is reverted
 |   C3  queued, is abandoned
 | 2 reverted, 1 abandoned, 0 stopped, 2 files
-| the reverse merges fail: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
+| the reverse merges fail: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done); add C9 to the rollback or revert by hand
 = 1
 $ pointsman rollback --preview --json C1 | tail -1
-| {"merges":"rb-conflict","detail":"C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand"}
+| {"merges":"rb-conflict","detail":"C1 cannot be rolled back: a was also changed by C9 (done); add C9 to the rollback or revert by hand"}
 $ pointsman rollback --preview --json C1 >json
 = 1
 $ pointsman rollback --preview --json C2 | tail -1
@@ -30,7 +30,7 @@ $ pointsman -q rollback C1
 | <R1>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R1>
-! <R1>: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
+! <R1>: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done); add C9 to the rollback or revert by hand
 = 1
 $ git -C project.git rev-parse main | diff - before
 $ pointsman list --all id:C1,C2,C3,C9
@@ -128,7 +128,7 @@ $ sed -i 's/echo .*; *git add/true; git add/; s/echo "$3" >$2 && git add $2/git 
 | D4
 $ pointsman rollback --preview D3
 | D3  done, is reverted
-| 1 reverted, 0 abandoned, 0 stopped, 1 files
+| 1 reverted, 0 abandoned, 0 stopped, 1 file
 | the reverse merges are clean; nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4
 $ pointsman rollback --preview --json D3 | tail -1
 | {"merges":"clean","detail":"nothing of D3 is left to revert: D4 removed it; to undo that too, roll back D4"}
@@ -154,7 +154,7 @@ $ (cd work && git fetch -q ../project.git main && git reset -q --hard FETCH_HEAD
 $ pointsman rollback --preview BIG
 | BIG  done, is reverted
 | 1 reverted, 0 abandoned, 0 stopped, 5001 files
-! pointsman: rb-too-large: 1 sets with 5001 files would be rolled back; the limits are 50 sets and 5000 files (--limit): BIG
+! pointsman: rb-too-large: 1 set with 5001 files would be rolled back; the limits are 50 sets and 5000 files (--limit): BIG
 = 100
 $ pointsman rollback --preview --limit 51 BIG
 | BIG  done, is reverted

@@ -125,7 +125,7 @@ static void a_later_set_that_prevents_a_rollback_is_named(void **state) {
     const char *before = tip();
     const char *line = on_git("R1", "C1 C2");
     assert_begins(line, "failed rb-conflict C1 cannot be rolled back: ");
-    assert_contains(line, "f was also changed by C9 (done), add C9 to the "
+    assert_contains(line, "f was also changed by C9 (done); add C9 to the "
                           "rollback or revert by hand");
     assert_string_equal(tip(), before);
     assert_begins(on_git("R2", "C1 C2 C9"), "done ");
@@ -142,7 +142,7 @@ static void a_push_that_prevents_a_rollback_is_named(void **state) {
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict ");
     assert_contains(line, "f was also changed by commit ");
-    assert_contains(line, " by Ann, revert by hand");
+    assert_contains(line, " by Ann; revert by hand");
 }
 
 /* The sets have landed on another branch. */
@@ -162,7 +162,7 @@ static void sets_that_a_merge_brought_are_named(void **state) {
        "--no-edit origin next; git push -q origin HEAD:main");
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict ");
-    assert_contains(line, ", which merged C2, revert by hand");
+    assert_contains(line, ", which merged C2; revert by hand");
     assert_nothing_left();
 }
 
@@ -490,7 +490,7 @@ static void all_sets_in_the_way_are_named(void **state) {
     put("C4", "f", "four\n");
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict C1 cannot be rolled back: f was "
-                        "also changed by C2 (done), C4 (done), add C2 C4 to ");
+                        "also changed by C2 (done), C4 (done); add C2 C4 to ");
     assert_begins(on_git("R1", "C1 C2 C4"), "done ");
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_nothing_left();

@@ -68,7 +68,7 @@ goes_on() {
     ends 0 within pointsman upgrade
     says "upgraded to '$here/served'" err
     same supervisor "$(pgrep -P "$server")" "$guard"
-    says '6 attempts go on' serve.log
+    says '6 attempts continue' serve.log
     gated two
     ends 0 within pointsman upgrade
     unharmed one
@@ -94,7 +94,7 @@ two_hundred() {
     ends 0 pointsman submit --batch <batch
     within sh -c 'until [ "$(wc -l <t.ran)" = 200 ]; do :; done'
     ends 0 within pointsman upgrade
-    says '200 attempts go on' serve.log
+    says '200 attempts continue' serve.log
     : >t.gate
     # shellcheck disable=SC2046
     ends 0 within pointsman wait $(seq -f t%.0f 200)
@@ -109,7 +109,7 @@ by_signal() {
     begin_server
     gated one
     kill -USR2 "$server"
-    within sh -c 'until grep -q "1 attempts go on" serve.log; do :; done'
+    within sh -c 'until grep -q "1 attempt continues" serve.log; do :; done'
     unharmed one
     stop
 }

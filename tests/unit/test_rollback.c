@@ -185,7 +185,7 @@ static void a_rollback_of_nothing_is_reported(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
     assert_string_equal(plan_of("C1 C2", 0, false),
-                        "rb-nothing: nothing to roll back: 'C1' is failed, "
+                        "rb-nothing: nothing to roll back: 'C1' has failed, "
                         "'C2' is already rolled back by 'R7'");
 }
 
@@ -197,7 +197,7 @@ static void too_many_sets_are_listed(void **state) {
                         "C1 revert,  C2 revert,  C3 nothing");
     assert_non_null(strstr(plan_of("C1", 1, false),
                            "rb-too-large: 2 sets with 2 files would be "
-                           "rolled back; the limits are 1 sets"));
+                           "rolled back; the limits are 1 set"));
     assert_non_null(strstr(plan_of("C1", 1, false), "C1 C2"));
 }
 
