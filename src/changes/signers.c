@@ -201,7 +201,7 @@ static bool read_list(const struct base *base, struct span name,
     if (fd < 0)
         return err_errno(err, errno, "cannot read '%s'", path);
     if (!dir_read_file(fd, LIST_BYTES, &text, err))
-        return err_wrap(err, "cannot read '%s'", path);
+        return err_wrap(err, "file '%s'", path);
     *ret_bytes = arena_span(arena, text_span(&text));
     return true;
 }

@@ -38,12 +38,18 @@ static bool unknown_command(struct call *call, const char *name,
                             struct err *err) {
     const struct command_table *table = call->table;
     const char **names =
-        arena_alloc(&call->arena, table->command_count * sizeof(*names));
+        arena_alloc(&call->arena, 2 * table->command_count * sizeof(*names));
     size_t count = 0;
 
-    for (size_t i = 0; i < table->command_count; i++)
-        if (command_is_shown(&table->commands[i]))
-            names[count++] = table->commands[i].name;
+    for (size_t i = 0; i < table->command_count; i++) {
+        const char *shown = table->commands[i].name;
+        if (!command_is_shown(&table->commands[i]))
+            continue;
+        names[count++] = shown;
+        if (strchr(shown, ' ') != NULL)
+            names[count++] = arena_string(
+                &call->arena, span_make(shown, strcspn(shown, " ")));
+    }
     const char *meant = word_here(name);
     if (meant == NULL)
         meant = text_nearest(name, names, count);
@@ -169,6 +175,13 @@ static bool take_short(struct call *call, const char *word, const char *next,
     *ret_used_next = false;
     for (const char *c = word + 1; *c != '\0'; c++) {
         const struct option *option = option_of(call, NULL, 0, *c);
+        if (option == NULL && call->command != NULL &&
+            strstr(call->command->arguments, "FILTER") != NULL &&
+            c == word + 1 && word[2] != '\0')
+            return err_set(err, ERR_USAGE,
+                           "'%s' has no option '-%c'; to exclude what a filter "
+                           "matches, write -- before it: pointsman %s -- %s",
+                           call->command->name, *c, call->command->name, word);
         if (option == NULL)
             return err_set(err, ERR_USAGE,
                            "'%s' has no option '-%c'; try pointsman help%s%s",

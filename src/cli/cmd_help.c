@@ -49,8 +49,11 @@ static bool manual(const struct command_table *table,
     else if (strcmp(name, "pointsman.conf") == 0)
         man_config(out);
     else if (!man_family(table, name, out))
-        return err_set(err, ERR_USAGE, "there is no manual page for '%s'",
-                       name);
+        return err_set(err, ERR_USAGE,
+                       "--man prints no page '%s', only those of commands, "
+                       "pointsman and pointsman.conf; others are installed: "
+                       "man %s, or see pointsman help",
+                       name, name);
     return true;
 }
 

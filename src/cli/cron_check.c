@@ -134,7 +134,7 @@ static void check_repeat(struct check *check, int64_t at, int32_t before,
     }
     find(check, "repeat", fired > twice && twice == 1,
          "the clock is turned back at %s: %" PRIu64
-         " run%s occur%s twice; fires %" PRIu64 " time%s",
+         " local time%s occur%s twice; fires %" PRIu64 " time%s",
          cron_instant_format(check->zone, at, text), twice,
          twice == 1 ? "" : "s", twice == 1 ? "s" : "", fired,
          fired == 1 ? "" : "s");

@@ -432,7 +432,7 @@ static bool read_file(const char *file, struct text *text, struct err *err) {
     if (!call_open_input(file, &fd, err))
         return false;
     return dir_read_file(fd, CRONTAB_BYTES, text, err) ||
-           err_wrap(err, "cannot read '%s'", file);
+           err_wrap(err, "file '%s'", file);
 }
 
 static bool has_users(const struct call *call, const char *file) {

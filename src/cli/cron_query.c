@@ -7,6 +7,7 @@
 #include "cli/call_connect.h"
 #include "core/repeat.h"
 #include "os/clock.h"
+#include "wire/schedule_spec.h"
 
 enum { ITEM_BYTES = 1 << 20 };
 
@@ -174,6 +175,14 @@ bool cron_query_item(struct call *call, struct cron_query *query,
         if (!cron_query_input(&text, err))
             return false;
     }
-    return cron_query_parse(query, text_span(&text), err) ||
-           (cron_query_clear(query), false);
+    if (cron_query_parse(query, text_span(&text), err))
+        return true;
+    cron_query_clear(query);
+    if (!schedule_name_check(text_span(&text), NULL))
+        return false;
+    return err_set(err, ERR_DATA,
+                   "'%s' is not an item: an item is JSON or the five columns "
+                   "of a crontab line; for a schedule, try pointsman cron list "
+                   "or pointsman cron explain %s",
+                   text_string(&text), text_string(&text));
 }

@@ -188,7 +188,7 @@ static bool read_array(struct call *call, struct submission *submission,
     if (!call_open_input(file, &fd, err))
         return false;
     if (!dir_read_file(fd, ARRAY_BYTES, &text, err))
-        return err_wrap(err, "cannot read '%s'", file);
+        return err_wrap(err, "file '%s'", file);
     struct span rest = arena_span(&call->arena, text_span(&text)), line;
     size_t most = 1;
     for (size_t i = 0; i < rest.len; i++)

@@ -75,7 +75,9 @@ static bool take_number(struct line *line, const struct column *column,
     return WRONG(line, from, "'%.*s' is not a value of %s%s",
                  (int)(line->p - from > 40 ? 40 : line->p - from), from,
                  column->key,
-                 column->names != NULL ? "; names have three letters"
+                 column->names != NULL
+                     ? ": a crontab line has five columns before its command, "
+                       "and their names have three letters, as Mon or Jan"
                  : toupper((unsigned char)*from) == 'L'
                      ? "; in a JSON item, the last day is -1"
                      : "");

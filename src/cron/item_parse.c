@@ -546,7 +546,7 @@ static bool check_keys(struct draft *draft) {
                                           (size_t)(draft->reader.lexer.end -
                                                    draft->reader.text)) -
                      draft->reader.text),
-            "key 'minute' is missing; {} means every minute");
+            "key 'minute' is missing; \"minute\": {} means every minute");
     if (draft->places[KEY_DST_FIXES] == 0)
         return lacks_fixes(draft);
     return true;

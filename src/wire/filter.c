@@ -70,7 +70,7 @@ static bool refuse(struct reader *reader, size_t at, const char *format, ...) {
     return err_wrap(reader->err, "filter, at byte %zu", at + 1);
 }
 
-enum { WORDS_SHOWN = 8 }; /* of those that are known */
+enum { WORDS_SHOWN = 16 }; /* of those that are known */
 
 static bool refuse_word(struct reader *reader, size_t at, const char *what,
                         struct span word, const char *const *known,

@@ -92,9 +92,9 @@ $ pointsman cron check --zone Etc/GMT+5 --from 0 '0 3 * * *'
 = 1
 $ pointsman cron check --zone Europe/London --from 1767225600 '30 1 * * *'
 | note: 1 run in the time the clock skips at 2026-03-29T02:00:00+01:00: fires once in the second before, 2026-03-29T00:59:59+00:00
-| note: the clock is turned back at 2026-10-25T01:00:00+00:00: 1 run occurs twice; fires 1 time
+| note: the clock is turned back at 2026-10-25T01:00:00+00:00: 1 local time occurs twice; fires 1 time
 | note: 1 run in the time the clock skips at 2027-03-28T02:00:00+01:00: fires once in the second before, 2027-03-28T00:59:59+00:00
-| note: the clock is turned back at 2027-10-31T01:00:00+00:00: 1 run occurs twice; fires 1 time
+| note: the clock is turned back at 2027-10-31T01:00:00+00:00: 1 local time occurs twice; fires 1 time
 $ pointsman cron check --zone UTC --from 4102444800 '{"minute":0,"year":2090,"dst_fixes":["skip","repeat_use_both"]}'
 | warning: never fires after 2100-01-01T00:00:00+00:00
 = 1

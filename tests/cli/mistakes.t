@@ -143,6 +143,30 @@ $ pointsman cron add star * 2 * * * -- true
 $ pointsman cron next '0 0 2 ? * * 2027'
 ! pointsman: '0 0 2 ? * * 2027' has 7 columns; a crontab line has five: minute, ...
 = 65
+$ pointsman cron next nightly
+! pointsman: 'nightly' is not an item: an item is JSON or the five columns of a crontab line; for a schedule, try pointsman cron list or pointsman cron explain nightly
+= 65
+$ pointsman cron next '0 5 * * echo missing'
+! pointsman: line 1, column 9: 'echo' is not a value of day_of_week: a crontab line has five columns before its command, and their names have three letters, as Mon or Jan
+= 65
+$ pointsman cron next '{}'
+! pointsman: line 1, column 1: key 'minute' is missing; "minute": {} means every minute
+= 65
+$ pointsman list -state:done
+! pointsman: 'list' has no option '-s'; to exclude what a filter matches, write -- before it: pointsman list -- -state:done
+= 64
+$ pointsman list state:finished
+! pointsman: filter, at byte 7: unknown state 'finished'; use queued, ...
+= 64
+$ pointsman changes pack
+! pointsman: no command 'changes'; did you mean 'change'?
+= 64
+$ pointsman help --man pointsman-changes
+! pointsman: --man prints no page 'pointsman-changes', only those of commands, pointsman and pointsman.conf; others are installed: man pointsman-changes, or see pointsman help
+= 64
+$ pointsman run --array . -- true
+! pointsman: file '.': cannot read: Is a directory
+= 73
 $ pointsman cron next '0 2 * * * make'
 ! pointsman: 'make' follows the five columns; an item does not include the command
 = 65
@@ -266,7 +290,7 @@ $ pointsman --server ftp://x list
 ! pointsman: cannot connect to 'ftp://x': use http://HOST:PORT or unix:PATH
 = 64
 $ pointsman --server unix:nowhere list
-! pointsman: cannot connect to 'nowhere': ...
+! pointsman: no process listens on socket 'nowhere'; is the server running?
 = 69
 $ pointsman --base . --server unix:x list
 ! pointsman: give --base or --server, not both

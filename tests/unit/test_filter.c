@@ -185,7 +185,9 @@ static void errors_name_the_position_and_suggest_a_correction(void **state) {
          "filter, at byte 1: unknown field 'stat', did you mean 'state'?"},
         {"x state:faild", "filter, at byte 9: unknown state 'faild', did you "
                           "mean 'failed'?"},
-        {"state:killed", "filter, at byte 7: unknown state 'killed'"},
+        {"state:killed", "filter, at byte 7: unknown state 'killed'; use "
+                         "queued, staged, pending, executing, done, failed, "
+                         "terminated, abandoned, open, final"},
         {"age:1h", "filter, at byte 4: after 'age' comes '<' or '>', not ':'"},
         {"state~x", "filter, at byte 6: after 'state' comes ':', not '~'"},
         {"age>soon", "filter, at byte 5: 'soon' is not a duration such as "
