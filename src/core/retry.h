@@ -84,7 +84,7 @@ enum retry_action {
     RETRY_NOTHING  /* not ours: leave the job alone */
 };
 
-enum { RETRY_DETAIL_BYTES = 200 };
+enum { RETRY_DETAIL_BYTES = 512 }; /* a whole error, with its paths */
 /* The detail of REASON_AT_MOST_ONCE. */
 #define RETRY_ONCE_DETAIL "it had been started and must not be started again"
 

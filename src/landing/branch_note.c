@@ -49,7 +49,7 @@ static bool note_read(const char *dir, const char *git, const char *branch,
         return errno == ENOENT ||
                err_errno(err, errno, "cannot look for '%s'", path);
     if (!dir_read_file(fd, NOTE_MAX_BYTES, &content, err))
-        return err_wrap(err, "cannot read '%s'", path);
+        return err_wrap(err, "file '%s'", path);
     ret_note->exists = true;
     rest = text_span(&content);
     for (int i = 0; span_cut(&rest, '\n', &line); i++)
@@ -176,9 +176,9 @@ bool branch_note_meet(const char *dir, struct git *git, const char *branch,
     if (tip[0] == '\0')
         return !(note.exists || has_reflog(git, branch)) ||
                err_set(err, ERR_UNAVAILABLE,
-                       "branch '%s' is missing in the repository '%s' and "
-                       "existed before; restore it, it is not created again "
-                       "(unless '%s' and its reflog are removed)",
+                       "branch '%s', which existed before, is missing in "
+                       "'%s'; restore it, or remove its reflog and '%s' to "
+                       "have it created again",
                        branch, git->dir, text_string(&note.path));
     if (note.commit[0] != '\0' && strcmp(note.commit, tip) != 0 &&
         !is_same(&note, git->dir, branch, objects, err))

@@ -266,7 +266,7 @@ void why_time(struct why *why, const struct job *job, struct wall until) {
     char text[WALL_TEXT_BYTES];
     if (span_is(job->reason, REASON_BASE_LOST)) {
         why_add(why, "dependency", (struct span){0},
-                arena_printf(why->arena, "%.*s; tried again at %s",
+                arena_printf(why->arena, "%.*s; next try at %s",
                              (int)job->detail.len,
                              job->detail.len ? job->detail.p : "",
                              wall_format(until, text)));
@@ -275,7 +275,7 @@ void why_time(struct why *why, const struct job *job, struct wall until) {
     CLEANUP(text_clear) struct text cause = TEXT_INIT;
     add_cause(&cause, job->reason, job->detail);
     why_add(why, "time", (struct span){0},
-            arena_printf(why->arena, "tried again at %s%s",
+            arena_printf(why->arena, "next try at %s%s",
                          wall_format(until, text), text_string(&cause)));
     open_ended(why);
 }
@@ -348,7 +348,7 @@ void why_unavailable(struct why *why, struct span target, struct wall since_at,
                  : arena_printf(why->arena, "%s", "after a pause");
     why_add(why, "target", target,
             arena_printf(why->arena,
-                         "target %.*s is unavailable%s: %.*s; tried again %s",
+                         "target %.*s is unavailable%s: %.*s; next try %s",
                          (int)target.len, target.p, when, (int)sentence.len,
                          sentence.len ? sentence.p : "", next));
     open_ended(why);

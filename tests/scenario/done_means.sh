@@ -111,7 +111,7 @@ submit_crowd() {
     # with a growing backoff, and is queried while slots are free.
     pointsman submit --id later -- sh -c '[ -e now ] || exit 75'
     await '"id":"later".*"reason":"temp"'
-    until because later time 'tried again at 2'; do :; done
+    until because later time 'next try at 2'; do :; done
 
     make_set runner DC src/a first
     pointsman change submit "$made"
@@ -207,7 +207,7 @@ why_where_nothing_runs() {
     because held hold 'held (operator)'
     because first role 'no queue role runs here'
     # The backoff doubles until it is long enough for two queries.
-    until (because later time 'tried again at 2') >/dev/null; do
+    until (because later time 'next try at 2') >/dev/null; do
         within pointsman daemon exec --until-idle
     done
     pointsman submit --id another -- true

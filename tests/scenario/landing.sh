@@ -129,7 +129,7 @@ left_the_branch() {
     ends 0 pointsman why second
     says "first has landed, but is no longer on branch 'main'; was the branch" \
         out
-    says 'tried again at' out
+    says 'next try at' out
     ends 0 pointsman status second
     says 'reason      base-lost: first has landed' out
     # The branch has it again, beside what landed meanwhile.
@@ -416,7 +416,7 @@ lands_by_itself() {
     pointsman change submit "$made"
     await '"kind":"target".*"reason":"unavailable"'
     pointsman why a >why.said
-    says 'tried again at ' why.said
+    says 'next try at ' why.said
     mv away.git project.git
     ends 0 within pointsman wait a
     kill "$daemon"

@@ -53,7 +53,7 @@ assert_held() {
         ends 0 pointsman why $id
         says "target ${set_target:-main} is unavailable" out
         says "$1" out
-        says 'tried again at' out
+        says 'next try at' out
     done
     pointsman status C1 >status
     says 'reason      unavailable: ' status

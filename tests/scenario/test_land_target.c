@@ -364,8 +364,9 @@ static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
  * restored to `at`. */
 static void assert_not_created(const char *at) {
     struct outcome outcome = land(&(struct attempt){.set = &later});
-    assert_waits(&outcome, "branch 'main' is missing in the repository '");
-    assert_says(&outcome, "restore it, it is not created again");
+    assert_waits(&outcome,
+                 "branch 'main', which existed before, is missing in '");
+    assert_says(&outcome, "'; restore it, or remove its reflog and '");
     assert_string_equal(sh("git -C target.git for-each-ref"), "");
     sh("git -C target.git update-ref refs/heads/main %s", at);
     outcome = land(&(struct attempt){.set = &later});
@@ -426,7 +427,8 @@ static void a_branch_that_vanishes_is_not_created_again(void **state) {
         .checks = {"vanish", sh("echo \"git --git-dir=$PWD/target.git "
                                 "update-ref -d refs/heads/main\"")}};
     struct outcome outcome = land(&attempt);
-    assert_waits(&outcome, "branch 'main' is missing in the repository '");
+    assert_waits(&outcome,
+                 "branch 'main', which existed before, is missing in '");
     assert_not_created(at);
 }
 

@@ -367,7 +367,7 @@ static void why_of_a_back_off_names_its_cause(void **state) {
         back_off(cases[i].id, cases[i].reason, cases[i].detail);
         snprintf(uri, sizeof(uri), "/api/v1/jobs/%s/why", cases[i].id);
         struct answer answer = get(uri);
-        assert_true(answer_has(&answer, "tried again at "));
+        assert_true(answer_has(&answer, "next try at "));
         assert_true(answer_has(&answer, cases[i].expected));
         answer_clear(&answer);
     }
