@@ -33,8 +33,9 @@ static bool check_label(struct span label, const struct config_spot *spot) {
 static bool check_class(struct span item, const struct config_spot *spot) {
     enum job_class job_class;
     return job_class_parse(item, &job_class) ||
-           config_refuse(spot, "class '%.*s': RB, EM, BF and DC are classes",
-                         (int)item.len, item.p);
+           config_refuse(
+               spot, "unknown class '%.*s'; the classes are RB, EM, BF and DC",
+               (int)item.len, item.p);
 }
 
 static bool check_target(const struct config *config, struct span item,

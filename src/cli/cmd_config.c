@@ -197,8 +197,8 @@ static size_t warn_of_targets(struct call *call, const struct base *base) {
             why = arena_printf(&call->arena, "no git repository '%s' yet", git);
         count += why != NULL || others != NULL;
         if (why == NULL && others != NULL)
-            console_note("warning: target '%.*s': '%s' has no branch '%.*s', "
-                         "but: %s",
+            console_note("warning: target '%.*s': '%s' has no branch '%.*s'; "
+                         "it has %s",
                          (int)target->name.len, target->name.p, git,
                          (int)target->branch.len, target->branch.p, others);
         if (why == NULL)

@@ -268,9 +268,12 @@ static void topic_environment(struct text *out) {
     add_pair(out, "POINTSMAN_ATTEMPT", 22, "number of the attempt, from 1");
     add_pair(out, "POINTSMAN_NODE", 22, "line of the array, or the node");
     add_pair(out, "POINTSMAN_WORKER", 22, "the worker that runs it: local");
-    add_pair(out, "POINTSMAN_STATUS_FD", 22,
-             "descriptor for the status: done, failed, temporary or permanent; "
-             "the last line written takes precedence over the exit status");
+    add_pair(
+        out, "POINTSMAN_STATUS_FD", 22,
+        "descriptor for the status: done, incomplete, failed, temporary or "
+        "permanent; the last line written takes precedence over the exit "
+        "status "
+        "(pointsman-tasks(7))");
     add_pair(out, "POINTSMAN_PROGRESS_FD", 22,
              "descriptor for progress lines such as `42 compiling`");
     add_pair(out, "TRACEPARENT", 22, "trace context of the attempt");

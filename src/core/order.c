@@ -537,7 +537,8 @@ static void fail_in_vain(struct order *order, struct order_node *node,
     text_adds(&order->scratch, "dependency ");
     text_addspan(&order->scratch, edge->item->id);
     if (edge->kind == EDGE_AFTER_FAILED)
-        text_adds(&order->scratch, " did not fail, as it would have to");
+        text_adds(&order->scratch,
+                  " did not fail, and this job runs only after its failure");
     else if (edge->item->verdict == VERDICT_FAILED)
         text_addf(&order->scratch, " %s with %zu of %zu tasks done, not %u%%",
                   ended(edge->item), tasks->done, tasks->count, edge->share);

@@ -46,10 +46,11 @@ static bool check_value(const struct config_key *key, struct span value,
                         const struct config_spot *spot) {
     unsigned classes;
     if (!strcmp(key->name, "interrupt") && !classes_parse(value, &classes))
-        return config_refuse(spot,
-                             "interrupt = '%.*s' is not a list of classes, "
-                             "such as EM,BF, and not 'none'",
-                             (int)value.len, value.p);
+        return config_refuse(
+            spot,
+            "interrupt = '%.*s' is neither 'none' nor a list of "
+            "the classes EM, BF and DC, such as EM,BF",
+            (int)value.len, value.p);
     if (!strcmp(key->name, "branch") &&
         (span_starts(value, "refs/") || span_is(value, "HEAD")))
         return config_refuse(

@@ -92,7 +92,7 @@ $ touch pass.4 pass.5 pass.6 pass.7; pointsman wait most; pointsman status part 
 | state       executing ...
 $ pointsman submit --id never --after-failed most -- true; pointsman wait never
 | never
-! never: dep-failed: dependency most did not fail, as it would have to, exit code 1
+! never: dep-failed: dependency most did not fail, and this job runs only after its failure, exit code 1
 = 1
 $ touch pass.8 pass.9 pass.10; pointsman wait any failed
 $ pointsman submit --id late --after 'part[90%]' -- true; pointsman wait late

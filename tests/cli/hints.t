@@ -81,12 +81,12 @@ $ pointsman change pack --stack -C work --id S -o sets/ main~1..main && ls sets 
 ! 2 paths with uncommitted changes are not packed
 # A branch, a repository and a person that do not exist.
 $ pointsman init --target main=project.git#maste other
-! target 'main': 'project.git' has no branch 'maste', but: main
+! target 'main': 'project.git' has no branch 'maste'; it has main
 ! created base 'other'; ...
 $ rm .pointsman/conf.d/check.conf; printf '[target "far"]\ngit = /nowhere/a.git\n[target "old"]\ngit = ../project.git\nbranch = master\n[access]\nsubmitter = person:anne\n[person "ann"]\naccounts = 1\n' >.pointsman/conf.d/more.conf; pointsman config check
 | ...
 ! warning: target 'far' is unavailable, its change sets wait: no git repository '/nowhere/a.git' yet
-! warning: target 'old': '...project.git' has no branch 'master', but: main
+! warning: target 'old': '...project.git' has no branch 'master'; it has main
 ! warning: [access] names person:anne, but there is no section [person "anne"]; did you mean 'ann'?
 ! configuration OK, with warnings
 # A server that reads a wrong name again warns of it.

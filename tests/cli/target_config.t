@@ -67,7 +67,7 @@ $ printf '[target "a"]\ncheck.unit = make\n' >two/conf.d/c.conf && pointsman --b
 $ printf '[target "b"]\ncheck.unit = make && make test\ncheck.quoted = sh -c '"'make && make test'"'\nenvironment = cc --version >out\n' >two/conf.d/c.conf && pointsman --base two config check >listed
 ! warning: conf.d/c.conf:4: no shell reads this line, so '>out' is an ordinary word; for a shell write environment = sh -c 'cc --version >out'
 ! warning: conf.d/c.conf:2: no shell reads this line, so '&&' is an ordinary word; for a shell write check.unit = sh -c 'make && make test'
-! warning: target 'b': '...project.git' has no branch 'next', but: main
+! warning: target 'b': '...project.git' has no branch 'next'; it has main
 ! configuration OK, with warnings
 # Accounts that do not exist.
 $ printf '[target "b"]\nuser = nobody-here\n' >two/conf.d/c.conf && pointsman --base two config check >listed

@@ -251,8 +251,8 @@ static void policies_that_cannot_work_are_refused(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
     assert_refused("[approval \"a\"]\nclass = EM,XX\n",
-                   "pointsman.conf:2: class 'XX': RB, EM, BF and DC are "
-                   "classes");
+                   "pointsman.conf:2: unknown class 'XX'; the classes are RB, "
+                   "EM, BF and DC");
     assert_refused("[approval \"a\"]\nrole = operator,boss\n",
                    "pointsman.conf:2: role 'boss': operator, uid:N, "
                    "user:NAME, person:NAME and @GROUP are roles");
@@ -517,8 +517,8 @@ static void a_merge_train_is_configured_by_its_target(void **state) {
 static void contradictions_about_merge_trains_are_refused(void **state) {
     (void)state;
     assert_refused("[target \"m\"]\ngit = a.git\ninterrupt = RB\n",
-                   "pointsman.conf:3: interrupt = 'RB' is not a list of "
-                   "classes, such as EM,BF, and not 'none'");
+                   "pointsman.conf:3: interrupt = 'RB' is neither 'none' nor a "
+                   "list of the classes EM, BF and DC, such as EM,BF");
     assert_refused("[target \"m\"]\ngit = a.git\ncheck.unit = make\n"
                    "volatile = net\n",
                    "pointsman.conf:4: volatile: target 'm' has no check 'net'");

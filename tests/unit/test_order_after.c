@@ -43,8 +43,9 @@ static void after_a_failure_a_job_runs_only_if_there_was_one(void **state) {
     run("b");
     settle();
     is("fixes-a", STATE_PENDING);
-    failed("fixes-b", "dep-failed",
-           "dependency b did not fail, as it would have to");
+    failed(
+        "fixes-b", "dep-failed",
+        "dependency b did not fail, and this job runs only after its failure");
 }
 
 static void a_failure_that_follows_from_another_one_counts(void **state) {
