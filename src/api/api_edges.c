@@ -72,7 +72,7 @@ void api_edges(struct api_call *call) {
                           .last = targets_json};
     if (since.p != NULL && !wall_parse(since, &exporting->since)) {
         err_set(&err, ERR_USAGE,
-                "'since' is a time like 2026-07-01T00:00:00Z, not '%.*s'",
+                "'--since' is a time like 2026-07-01T00:00:00Z, not '%.*s'",
                 (int)since.len, since.p);
         api_fail(call, &err);
         return;

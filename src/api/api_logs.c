@@ -712,9 +712,12 @@ static bool log_begin(struct api_call *call, struct log *log,
         (void)task_refuse_attempt(call, job, log->node, log->failed, &err);
     else if (err.kind == ERR_NONE && log->count == 0 && !log->follows)
         err_set(&err, ERR_NO_JOB,
-                "job '%.*s' has not run yet: %s; try pointsman why %.*s",
-                (int)job->id.len, job->id.p, job_state_word(job->state),
-                (int)job->id.len, job->id.p);
+                "job '%.*s' has %s: %s; try pointsman why %.*s",
+                (int)job->id.len, job->id.p,
+                (STATES_FINAL & STATE_BIT(job->state)) != 0
+                    ? "no output, because it never ran"
+                    : "not run yet",
+                job_state_word(job->state), (int)job->id.len, job->id.p);
     /* Opened here, so that the caller learns it if that fails: later, the
      * status has been sent. */
     else if (err.kind == ERR_NONE && log_next(log))

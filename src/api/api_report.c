@@ -195,7 +195,7 @@ static bool parse_by(struct span list, struct report_by *ret_by,
             ret_by->target = true;
         else
             return err_set(err, ERR_USAGE,
-                           "'by' takes day, class and target, not '%.*s'",
+                           "'--by' takes day, class and target, not '%.*s'",
                            (int)word.len, word.p);
     }
     return true;
@@ -213,7 +213,7 @@ void api_report(struct api_call *call) {
     bool ok = parse_by(by.p ? by : SPAN("class,target"), &groups, &err);
     if (ok && since.p && !wall_parse(since, &reporting->since))
         ok = err_set(&err, ERR_USAGE,
-                     "'since' is a time like 2026-07-01T00:00:00Z, not "
+                     "'--since' is a time like 2026-07-01T00:00:00Z, not "
                      "'%.*s'",
                      (int)since.len, since.p);
     if (!ok) {

@@ -190,7 +190,7 @@ static bool limits_of(struct api_call *call,
         ret_limits->files = span_is(closure, "deps+files");
     if (closure.p == NULL || ret_limits->files || span_is(closure, "deps"))
         return true;
-    err_set(&err, ERR_USAGE, "'closure' is deps or deps+files, not '%.*s'",
+    err_set(&err, ERR_USAGE, "'--closure' is deps or deps+files, not '%.*s'",
             (int)closure.len, closure.p);
     api_fail(call, &err);
     return false;

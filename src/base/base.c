@@ -171,12 +171,17 @@ bool base_give_file(const struct base *base, int fd, struct err *err) {
  */
 static bool refuse_absent(const struct base *base, struct err *err) {
     CLEANUP(text_free_string) char *home = NULL;
+    /* base_home() prefers it to the home of root. */
+    bool is_service =
+        geteuid() == 0 && strcmp(base->path, BASE_SERVICE_PATH) != 0;
     if (base_home(&home, NULL) && strcmp(home, base->path) == 0)
         return err_set(err, ERR_CONFIG,
                        "no base: there is no .pointsman in this directory or "
-                       "above, and no '%s'; change to its directory, name it "
-                       "with --base, or create one here with 'pointsman init'",
-                       base->path);
+                       "above, and no '%s'%s; change to its directory, name "
+                       "it with --base, or create one here with 'pointsman "
+                       "init'",
+                       base->path,
+                       is_service ? " or '" BASE_SERVICE_PATH "'" : "");
     return err_set(err, ERR_CONFIG,
                    "no base in '%s': name another with --base, or create one "
                    "there with 'pointsman init %s'",
@@ -190,10 +195,11 @@ static bool refuse_other(const struct base *base, struct err *err) {
     if (base_exists(below.p))
         return err_set(err, ERR_CONFIG, "no base in '%s'; did you mean '%s'?",
                        base->path, below.p);
-    return err_set(err, ERR_CONFIG,
-                   "'%s' is not a base: name the directory of one with --base, "
-                   "or create one with 'pointsman init'",
-                   base->path);
+    return err_set(
+        err, ERR_CONFIG,
+        "'%s' is not a base, it has no pointsman.conf: name the "
+        "directory of one with --base, or create one with 'pointsman init'",
+        base->path);
 }
 
 static bool open_directory(struct base *base, struct err *err) {

@@ -47,6 +47,8 @@ enum base_dir {
 #define BASE_SOCKET "sock"
 #define BASE_ROLE_LOCK "%s.pid"
 #define BASE_ROLE_FIFO "%s_fifo"
+/* The base of root. */
+#define BASE_SERVICE_PATH "/var/lib/pointsman"
 /* Longest absolute path of a base: SQLite accepts 512 bytes for its file. */
 enum { BASE_PATH_BYTES = 480 };
 

@@ -6,8 +6,6 @@
 
 #include "base/base.h"
 
-#define SERVICE_PATH "/var/lib/pointsman"
-
 static char *absolute(const char *path) {
     struct text text = TEXT_INIT;
     char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -58,14 +56,14 @@ static bool find_upwards(char **ret_path, struct err *err) {
 bool base_home(char **ret_path, struct err *err) {
     struct text path = TEXT_INIT;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    if (geteuid() == 0 && base_exists(SERVICE_PATH))
-        text_adds(&path, SERVICE_PATH);
+    if (geteuid() == 0 && base_exists(BASE_SERVICE_PATH))
+        text_adds(&path, BASE_SERVICE_PATH);
     else if (state && state[0] == '/')
         text_addf(&path, "%s/pointsman", state);
     else if (home && home[0] == '/')
         text_addf(&path, "%s/.local/state/pointsman", home);
     else if (geteuid() == 0)
-        text_adds(&path, SERVICE_PATH);
+        text_adds(&path, BASE_SERVICE_PATH);
     else
         return err_set(err, ERR_CONFIG,
                        "no base named and no HOME: use --base DIR");

@@ -193,7 +193,13 @@ static size_t warn_of_targets(struct call *call, const struct base *base) {
             target_config_obstacle(git, target->branch, &call->arena);
         const char *others =
             target_config_branches(git, target->branch, &call->arena);
-        if (!git_is_repository(git))
+        if (memmem(target->git.p, target->git.len, "://", 3) != NULL)
+            why = arena_printf(&call->arena,
+                               "'%.*s' is a URL, but sets land in a repository "
+                               "on this machine: create one with 'git clone "
+                               "--bare URL DIR' and set git = DIR",
+                               (int)target->git.len, target->git.p);
+        else if (!git_is_repository(git))
             why = arena_printf(&call->arena, "no git repository '%s' yet", git);
         count += why != NULL || others != NULL;
         if (why == NULL && others != NULL)
@@ -210,6 +216,22 @@ static size_t warn_of_targets(struct call *call, const struct base *base) {
     return count;
 }
 
+static size_t warn_of_policies(const struct base *base) {
+    const struct config_approval *policy;
+    size_t warned = 0;
+
+    for (size_t i = 0; (policy = policy_config_at(&base->config, i)) != NULL;
+         i++) {
+        if (policy->count > 0 || policy->ticket.len > 0)
+            continue;
+        console_note("warning: policy '%.*s' asks for nothing: count = 0, and "
+                     "no ticket",
+                     (int)policy->name.len, policy->name.p);
+        warned++;
+    }
+    return warned;
+}
+
 int cmd_config_check(struct call *call) {
     int status = config_list(call);
     struct base *base = NULL;
@@ -221,7 +243,7 @@ int cmd_config_check(struct call *call) {
         return console_error(&err);
     if (check_meaning(call, base, &err)) {
         size_t count = warn_of_shell(base) + warn_of_targets(call, base) +
-                       warn_of_persons(call, base);
+                       warn_of_persons(call, base) + warn_of_policies(base);
         console_note(count == 0 ? "configuration OK"
                                 : "configuration OK, with warnings");
     } else {
@@ -238,9 +260,14 @@ int cmd_config_show(struct call *call) {
 /* ---- settings ------------------------------------------------------------ */
 
 static void show_setting(struct span line, struct arena *arena) {
-    (void)console_printf("%-22s %-12s %-20s %s\n",
-                         call_line_text(line, "name", arena),
-                         call_line_text(line, "value", arena),
+    const char *value = call_line_text(line, "value", arena);
+    const char *name = call_line_text(line, "name", arena);
+    /* A long value, such as a path, has a line of its own. */
+    if (strlen(value) > 12) {
+        (void)console_printf("%-22s %s\n", name, value);
+        name = value = "";
+    }
+    (void)console_printf("%-22s %-12s %-20s %s\n", name, value,
                          call_line_text(line, "from", arena),
                          call_line_text(line, "meaning", arena));
 }

@@ -20,15 +20,16 @@ static const char *minutes(int64_t ms, struct arena *arena) {
 }
 
 static void show_train(struct span line, struct arena *arena) {
+    const char *tip = call_line_printable(line, "tip", arena);
     int64_t units = call_line_number(line, "units");
     (void)console_printf(
-        "%s: tip %.12s, %s%s\n", call_line_printable(line, "target", arena),
-        call_line_printable(line, "tip", arena),
+        "%s: tip %s, %s%s\n", call_line_printable(line, "target", arena),
+        tip[0] == '\0' ? "not read yet" : arena_printf(arena, "%.12s", tip),
         call_line_text(line, "proof", arena),
         add_prefixed(": ", call_line_printable(line, "detail", arena), arena));
     (void)console_printf(
         "%lld set%s or group%s; %lld of %lld lanes, %lld of %lld slots in use; "
-        "a set is expected to pass with %lld %%\n",
+        "%lld %% of sets are expected to pass\n",
         (long long)units, units == 1 ? "" : "s", units == 1 ? "" : "s",
         (long long)call_line_number(line, "busy"),
         (long long)call_line_number(line, "lanes"),
@@ -77,7 +78,7 @@ static void show_unit(struct span line, struct arena *arena) {
                          below[0] == '\0' ? "the tip" : below);
     if (call_line_text(line, "begun", arena)[0] != '\0') {
         (void)console_printf(", for %s", minutes(elapsed_ms, arena));
-        if (expected_ms > 0)
+        if (expected_ms >= 1000)
             (void)console_printf(" of about %s", minutes(expected_ms, arena));
     }
     if (call_line_flag(line, "reused"))

@@ -158,7 +158,7 @@ static struct retry_verdict retry_or_fail(const struct question *q,
         if (q->limits->backoff_count > 0)
             say(&v, "after try %u", q->counts->fails + 1);
         else
-            say(&v, "try %u of %u", q->counts->fails + 2,
+            say(&v, "next is try %u of %u", q->counts->fails + 2,
                 q->limits->retries + 1);
     } else {
         v = failed(reason);

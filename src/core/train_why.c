@@ -151,7 +151,7 @@ static void why_running(const struct train_place *place, struct wall now,
                         struct text *out) {
     text_addf(out, "; run %u for ", place->runs);
     add_minutes(out, wall_ms_since(now, place->begun));
-    if (place->expected_ms > 0) {
+    if (place->expected_ms >= 1000) {
         text_adds(out, " of about ");
         add_minutes(out, place->expected_ms);
     }

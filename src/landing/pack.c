@@ -66,6 +66,18 @@ static bool name_fill(struct pack *pack, struct err *err) {
                        "'%s' is not a valid id; use letters, digits, dots "
                        "and dashes",
                        options->id);
+    const char *colon =
+        options->group != NULL ? strchr(options->group, ':') : NULL;
+    uint64_t group_size;
+    if (colon != NULL && !span_u64(span_of(colon + 1), &group_size))
+        return err_set(err, ERR_USAGE,
+                       "'--group' is NAME or NAME:COUNT, and COUNT a number, "
+                       "not '%s'",
+                       options->group);
+    if (name->class == SET_RB && !options->rollback)
+        return err_set(err, ERR_USAGE,
+                       "a set of class RB is made by pointsman rollback; pack "
+                       "takes EM, BF or DC");
     char made[ID_TEXT_BYTES];
     uint64_t chance[2] = {clock_seed(), clock_seed()};
     unsigned char ten[10];

@@ -57,3 +57,9 @@ $ pointsman why C1
 $ pointsman change submit c1.tar
 | C1
 ! 'C1' was submitted before; done (ok) since <time>, rolled back by <RB>
+$ mkdir d && echo a >d/a && pointsman change pack --class RB --target main d
+! pointsman: cannot pack: a set of class RB is made by pointsman rollback; pack takes EM, BF or DC
+= 64
+$ pointsman change pack --group g:x --target main d
+! pointsman: cannot pack: '--group' is NAME or NAME:COUNT, and COUNT a number, not 'g:x'
+= 64

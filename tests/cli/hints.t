@@ -38,7 +38,7 @@ $ pointsman retry report
 $ pointsman daemon all --until-idle; pointsman retry night
 ! pointsman: failed jobs that depend on night are not retried with it: pointsman retry report
 $ mkdir bare; pointsman --base bare status
-! pointsman: '...' is not a base: name the directory of one with --base, or create one with 'pointsman init'
+! pointsman: '...' is not a base, it has no pointsman.conf: name the directory of one with --base, or create one with 'pointsman init'
 = 78
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main

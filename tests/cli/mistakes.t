@@ -158,6 +158,10 @@ $ pointsman list -state:done
 $ pointsman list state:finished
 ! pointsman: filter, at byte 7: unknown state 'finished'; use queued, ...
 = 64
+$ pointsman -q submit --id gone1 -- true && pointsman -q cancel gone1 && pointsman logs gone1
+| gone1
+! pointsman: job 'gone1' has no output, because it never ran: terminated; try pointsman why gone1
+= 66
 $ pointsman changes pack
 ! pointsman: no command 'changes'; did you mean 'change'?
 = 64
@@ -180,7 +184,7 @@ $ pointsman help pointsman.conf
 ! pointsman: pointsman.conf has a manual page: ...
 = 64
 $ (HOME=$PWD/home XDG_STATE_HOME=; cd /; pointsman list)
-! pointsman: no base: there is no .pointsman in this directory or above, and no '...home/.local/state/pointsman'; ...
+! pointsman: no base: there is no .pointsman in this directory or above, and no '...home/.local/state/pointsman'...
 = 78
 $ pointsman cron list nosuch
 ! pointsman: no schedule 'nosuch'

@@ -43,6 +43,9 @@ $ sh check '[approval "a"]\ncount = 2\nrole = uid:65534, person:nobody\n[access]
 ! pointsman: conf.d/p.conf:3: ...; several of its names belong to one person
 = 78
 # Operators are the owner, root, and those of [access].
+$ sh check '[approval "a"]\ncount = 0\n'
+! warning: policy 'a' asks for nothing: count = 0, and no ticket
+! configuration OK, with warnings
 $ sh check '[approval "a"]\ncount = 3\nrole = operator\n'
 ! pointsman: conf.d/p.conf:3: policy 'a' can never be met: it needs 3 people, ...
 = 78

@@ -147,7 +147,7 @@ $ pointsman report --csv --json
 ! pointsman: report prints either --json or --csv
 = 64
 $ pointsman report --by week
-! pointsman: 'by' takes day, class and target, not 'week'
+! pointsman: '--by' takes day, class and target, not 'week'
 = 64
 # The dependencies, exported for any cdb tool.
 $ pointsman export-cdb out

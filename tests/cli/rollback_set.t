@@ -113,7 +113,7 @@ $ pointsman rollback
 ! ...
 = 64
 $ pointsman rollback --closure all C1
-! pointsman: 'closure' is deps or deps+files, not 'all'
+! pointsman: '--closure' is deps or deps+files, not 'all'
 = 64
 # D2 removed the text of D1: a rollback of D1 finds nothing, and says so.
 $ sh make D1 d first && pointsman daemon all --until-idle

@@ -323,7 +323,7 @@ static bool waits_for_a_time(const char *id) {
 static void retry_and_release_end_a_back_off(void **state) {
     (void)state;
     submit("a1");
-    back_off("a1", "exit-3", "try 2 of 4");
+    back_off("a1", "exit-3", "next is try 2 of 4");
     assert_true(waits_for_a_time("a1"));
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
     assert_false(waits_for_a_time("a1"));
@@ -353,8 +353,8 @@ static void why_of_a_back_off_names_its_cause(void **state) {
     static const struct {
         const char *id, *reason, *detail, *expected;
     } cases[] = {
-        {"a1", "exit-3", "try 2 of 4",
-         "; its last attempt exited with 3: try 2 of 4"},
+        {"a1", "exit-3", "next is try 2 of 4",
+         "; its last attempt exited with 3: next is try 2 of 4"},
         {"a2", "signal-9", "", "; its last attempt was killed by signal 9"},
         {"a3", "timeout", "", "; its last attempt reached its time limit"},
         {"a4", "temp", "exited with 75 (temporary failure)",

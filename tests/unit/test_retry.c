@@ -213,7 +213,7 @@ static void a_command_is_retried_as_often_as_requested(void **state) {
     limits.retries = 2;
     struct retry_verdict v = after(exited(1), (struct retry_counts){0}, limits);
     is(v, STATE_PENDING, "exit-1");
-    assert_string_equal(v.detail, "try 2 of 3");
+    assert_string_equal(v.detail, "next is try 2 of 3");
     assert_int_equal(v.fails, 1);
     assert_true(v.not_before.ns > now.ns);
     is(after(exited(1), (struct retry_counts){.fails = 1}, limits),
