@@ -350,6 +350,11 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
     const char *detail = call_line_printable(line, "detail", arena);
     run->by_operator =
         run->interrupts > 0 && strcmp(reason, REASON_OPERATOR) == 0;
+    if (run->by_operator)
+        reason = "interrupted";
+    const char *limit = call_value(run->call, "timeout");
+    if (strcmp(reason, "timeout") == 0 && detail[0] == '\0' && limit != NULL)
+        detail = arena_printf(arena, "stopped after --timeout %s", limit);
     if (*ret_status != 0 && strncmp(reason, "exit-", 5) != 0)
         console_note("pointsman: %s: %s%s%s", run->id, reason,
                      detail[0] == '\0' ? "" : ": ", detail);

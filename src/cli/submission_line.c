@@ -253,6 +253,32 @@ static bool task_given(struct call *call, struct task_options *options,
     return true;
 }
 
+/* Members of a submission are named as the options that give them: 'kill_wait'
+ * becomes '--kill-wait'. Returns false. */
+static bool name_options(struct call *call, struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    const char *p = err->text, *end;
+
+    while (*p != '\0') {
+        text_addc(&out, *p);
+        if (*p++ != '\'' || (end = strchr(p, '\'')) == NULL)
+            continue;
+        char *name =
+            arena_string(&call->arena, span_make(p, (size_t)(end - p)));
+        for (char *c = name; *c != '\0'; c++)
+            if (*c == '_')
+                *c = '-';
+        bool is_value = out.len > 3 && out.p[out.len - 3] == '=';
+        if (!is_value && call_knows(call, name))
+            text_addf(&out, "--%s", name);
+        else
+            text_add(&out, p, (size_t)(end - p));
+        text_addc(&out, '\'');
+        p = end + 1;
+    }
+    return err_set(err, err->kind, "%s", text_string(&out));
+}
+
 bool submission_of_call(struct call *call, struct submission *ret_submission,
                         struct err *err) {
     struct submission submission;
@@ -288,15 +314,15 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
         !read_class(call, &submission, err) ||
         !read_node(call, &submission, err) ||
         !env_given(call, &submission, err) ||
-        !task_given(call, &submission.task, err) ||
         !read_array(call, &submission, err))
         return false;
     submission.retries = (unsigned)retries;
     submission.timeout_ms = timeout_ms;
     submission.max_running = (unsigned)running;
-    if (!submission_fill(&submission, &call->arena, err) ||
+    if (!task_given(call, &submission.task, err) ||
+        !submission_fill(&submission, &call->arena, err) ||
         !submission_check(&submission, err))
-        return false;
+        return name_options(call, err);
     *ret_submission = submission;
     return true;
 }

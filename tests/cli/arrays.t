@@ -148,8 +148,8 @@ $ pointsman submit --after-any 'x[60%]' -- true
 ! pointsman: after_any: 'x[60%]' is not an id
 = 65
 $ pointsman submit --id self --after-failed self -- true
-! pointsman: 'after_failed' names the job itself
+! pointsman: '--after-failed' names the job itself
 = 65
 $ pointsman submit --singleton '' -- true
-! pointsman: 'singleton' is a key that is empty, longer than 4096 bytes or more than a line
+! pointsman: '--singleton' is a key that is empty, longer than 4096 bytes or more than a line
 = 65

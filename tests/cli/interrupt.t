@@ -2,18 +2,18 @@
 $ pointsman -q init
 $ pointsman run --id long -- sleep 100 & p=$!; until pointsman status long 2>/dev/null | grep -q executing; do :; done; kill -TERM $p; wait $p
 ! pointsman: cancelling long; Ctrl-C again kills it
-! pointsman: long: operator...
+! pointsman: long: interrupted...
 = 143
 # A second TERM does not wait for a job that ignores signals.
 $ pointsman run --id deaf --kill-wait 1h -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done' >out & p=$!; until grep -qs deaf out; do :; done; kill -TERM $p; until pointsman status --json deaf | grep -q '"cancel_asked":true'; do :; done; kill -TERM $p; wait $p
 ! pointsman: cancelling deaf; Ctrl-C again kills it
-! pointsman: deaf: operator...
+! pointsman: deaf: interrupted...
 = 137
 # HUP cancels the job too, however often it is sent: otherwise the next process
 # that takes the roles would run the job again.
 $ env --default-signal=HUP pointsman run --id hup -- sleep 100 & p=$!; until pointsman status hup 2>/dev/null | grep -q executing; do :; done; kill -HUP $p; kill -HUP $p 2>/dev/null; wait $p
 ! pointsman: cancelling hup; Ctrl-C again kills it
-! pointsman: hup: operator...
+! pointsman: hup: interrupted...
 = 143
 # The reader of the output exits; without `run`, the command would get PIPE.
 $ pointsman run --id endless -- yes | head -n 1

@@ -91,7 +91,7 @@ $ printf 'a\377\n' | pointsman submit --array - -- rm
 ! pointsman: a line of --array is not UTF-8 text: 'a\xff'
 = 65
 $ printf 'a\nb\na\n' | pointsman submit --id twice --array - -- rm
-! pointsman: 'array' has 'a' twice; the lines of an array must be unique
+! pointsman: '--array' has 'a' twice; the lines of an array must be unique
 = 65
 $ pointsman submit --array 1-1000000000000 -- true
 ! pointsman: --array: '1-1000000000000' holds more than 100000 elements; split it into several jobs
@@ -103,10 +103,10 @@ $ pointsman submit --array=-9-1 -- true
 ! pointsman: --array: '-9-1' is no range of numbers from 0 on: write FIRST-LAST, FIRST-LAST:STEP or one number (a file of that name: ./NAME)
 = 64
 $ pointsman submit --array 1-5,3 -- true
-! pointsman: 'array' has '3' twice; the lines of an array must be unique
+! pointsman: '--array' has '3' twice; the lines of an array must be unique
 = 65
 $ pointsman submit --max-running 2 -- true
-! pointsman: 'max_running' is only for arrays
+! pointsman: '--max-running' is only for arrays
 = 65
 $ pointsman submit --array none -- true
 ! pointsman: cannot open 'none': No such file or directory

@@ -36,7 +36,7 @@ $ pointsman run -- 'echo one; echo two'
 ! pointsman: <id>: perm: cannot execute 'echo one; echo two': ... sh -c 'LINE'
 = 127
 $ pointsman run --timeout 1 -- sleep 100
-! pointsman: <id>: timeout...
+! pointsman: <id>: timeout: stopped after --timeout ...
 = 143
 # A temporary failure ends the job, unless retries were requested.
 $ pointsman run -- sh -c 'exit 75'

@@ -12,10 +12,10 @@ $ pointsman run --limit nofile=unlimited -- true
 $ pointsman run --id odd -- sh -c true "$(printf '\033[2J')"; pointsman status odd | grep what
 | what        sh -c true '\x1b[2J'
 $ pointsman run --kill-method shoot -- true
-! pointsman: 'kill_method' = 'shoot' is not one of term-wait-kill|term|kill
+! pointsman: '--kill-method' = 'shoot' is not one of term-wait-kill|term|kill
 = 64
 $ pointsman run --kill-method term --kill-wait 5 -- true
-! pointsman: 'kill_wait' has no meaning with 'kill_method' = 'term': ...
+! pointsman: '--kill-wait' has no meaning with '--kill-method' = 'term': ...
 = 65
 $ pointsman run --user no-such-user-here -- true
 ! pointsman: no user 'no-such-user-here' on this machine
@@ -89,7 +89,7 @@ $ printf 'n1\n' >nodes; pointsman submit --id b2 --argv-style bistro --array nod
 | b2
 | n1
 $ pointsman run --log-rate fast -- true
-! pointsman: 'log_rate' = 'fast' is not a number in its range
+! pointsman: '--log-rate' = 'fast' is not a number in its range
 = 64
 # Searches in a long output.
 $ pointsman run --id g -- sh -c 'seq 1 30000; printf "the Last one"' >all; wc -l <all
