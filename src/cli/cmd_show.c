@@ -13,6 +13,7 @@
 #include "maintenance/target_check.h"
 #include "os/clock.h"
 #include "wire/uri.h"
+#include "wire/words.h"
 
 enum { LIST_SCREEN = 200 };
 
@@ -520,11 +521,35 @@ static const char *event_used(struct span line, struct arena *arena) {
                : arena_printf(arena, " (%s)", uses(cpu_us, kib, arena));
 }
 
+/* Of a schedule that was added or changed, its pattern and its command: the
+ * rest, such as the environment, is in --json. */
+static const char *event_detail(struct span line, struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct span spec = span_of(call_line_text(line, "detail", arena)), word;
+    struct json_value item, job, command, one;
+    size_t cursor = 0;
+
+    if (strcmp(call_line_text(line, "kind", arena), "schedule") != 0 ||
+        !json_find(spec, "item", &item) || !json_find(spec, "job", &job) ||
+        !json_find(job.raw, "command", &command))
+        return call_line_printable(line, "detail", arena);
+    if (item.type != JSON_STRING || !json_get_string(item, arena, &word))
+        word = item.raw;
+    text_addspan(&text, word);
+    text_addc(&text, ':');
+    while (json_next(command, &cursor, arena, NULL, &one))
+        if (json_get_string(one, arena, &word)) {
+            text_addc(&text, ' ');
+            word_quote(word, &text);
+        }
+    return call_printable(text_string(&text), arena);
+}
+
 static void show_event(struct span line, struct arena *arena) {
     const char *kind = call_line_text(line, "kind", arena);
     const char *from = call_line_text(line, "from", arena);
     const char *to = call_line_text(line, "to", arena);
-    const char *detail = call_line_printable(line, "detail", arena);
+    const char *detail = event_detail(line, arena);
     const char *reason = call_line_text(line, "reason", arena);
     bool moves = strcmp(kind, "move") == 0;
 

@@ -93,8 +93,12 @@ static bool read_number(const struct config_key *key, struct span value,
                 : key->kind == KIND_BYTES ? number_with_suffix(value, ret)
                                           : whole_seconds(value, ret);
     if (!fine)
-        return config_refuse(spot, "%s = '%.*s' is not %s", key->name,
-                             (int)value.len, value.p, forms[key->kind]);
+        return config_refuse(spot, "%s = '%.*s' is not %s%s", key->name,
+                             (int)value.len, value.p, forms[key->kind],
+                             memchr(value.p, '#', value.len) != NULL ||
+                                     memchr(value.p, ';', value.len) != NULL
+                                 ? "; a comment needs a line of its own"
+                                 : "");
     if (*ret < key->least || *ret > key->most)
         return config_refuse(spot, "%s = '%.*s' is out of range, %lld to %lld",
                              key->name, (int)value.len, value.p,

@@ -4,6 +4,8 @@ $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good nigh
 $ pointsman cron list
 | NAME     NEXT ...
 | nightly  ...T02:30:00+... 30 2 * * * Europe/London  echo good night
+$ pointsman history | tail -1
+| <time> nightly schedule added <who>: 30 2 * * *: echo good night
 # The same schedule can be added again; a different one of this name cannot.
 $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
 $ pointsman cron add nightly '* * * * *' -- true

@@ -211,9 +211,12 @@ static void errors_name_file_and_line_and_suggest_the_right_key(void **state) {
                    "4096");
     assert_refused("[queue]\nconcurrency = many\n",
                    "pointsman.conf:2: concurrency = 'many' is not a number");
+    assert_refused("[queue]\nconcurrency = 4 # four\n",
+                   "pointsman.conf:2: concurrency = '4 # four' is not a "
+                   "number; a comment needs a line of its own");
     assert_refused("[queue]\npoll = 10 # often\n",
                    "pointsman.conf:2: poll = '10 # often' is not a duration "
-                   "such as 90, 15m, 2h");
+                   "such as 90, 15m, 2h; a comment needs a line of its own");
     assert_refused(
         "[queue]\nclosure = all\n",
         "pointsman.conf:2: closure = 'all' is not one of deps|deps+files");
