@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -16,7 +17,9 @@
 
 enum { TRIES = 50 };
 
-#define BORROWED " borrowed" /* behind the pid */
+/* behind the pid */
+#define BORROWED " borrowed"
+#define OF_A_RUN " run"
 
 static bool is_same_file(int dir, const char *name, int fd) {
     struct stat held, named;
@@ -79,7 +82,15 @@ bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err) {
 struct holder {
     pid_t pid; /* -1: the file has none */
     bool borrows;
+    bool is_run; /* which hosts what it waits for */
 };
+
+static bool take_word(struct span *said, const char *word) {
+    if (!span_ends(*said, word))
+        return false;
+    said->len -= strlen(word);
+    return true;
+}
 
 static struct holder read_holder(int dir, const char *name) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -88,9 +99,8 @@ static struct holder read_holder(int dir, const char *name) {
     if (!dir_read(dir, name, 64, &text, NULL))
         return holder;
     struct span said = span_trim(text_span(&text));
-    holder.borrows = span_ends(said, BORROWED);
-    if (holder.borrows)
-        said.len -= sizeof(BORROWED) - 1;
+    holder.borrows = take_word(&said, BORROWED);
+    holder.is_run = take_word(&said, OF_A_RUN);
     if (span_u64(said, &pid) && pid > 0 && pid <= INT32_MAX)
         holder.pid = (pid_t)pid;
     return holder;
@@ -137,6 +147,12 @@ bool lock_take_pid_file(int dir, const char *name, enum lock_pid_file how,
                            err))
         return false;
     if (fd < 0) {
+        if (holder.is_run && holder.pid > 0)
+            return err_set(err, ERR_RUNNING,
+                           "process %ld is a `run` that started without a "
+                           "server and holds '%s' until its job has ended: "
+                           "start again then, or end it (kill -INT %ld)",
+                           (long)holder.pid, name, (long)holder.pid);
         if (holder.pid > 0)
             return err_set(err, ERR_RUNNING,
                            "process %ld is already running and holds '%s'",
@@ -147,7 +163,9 @@ bool lock_take_pid_file(int dir, const char *name, enum lock_pid_file how,
     }
     (void)disk->fchmod(fd, 0600);
     int len = snprintf(said, sizeof(said), "%ld%s\n", (long)getpid(),
-                       how == LOCK_PID_BORROW ? BORROWED : "");
+                       how == LOCK_PID_BORROW ? BORROWED
+                       : how == LOCK_PID_RUN  ? OF_A_RUN
+                                              : "");
     if (disk->ftruncate(fd, 0) < 0)
         return err_errno(err, errno, "cannot write '%s'", name);
     if (!dir_write_file(fd, span_make(said, (size_t)len), err))

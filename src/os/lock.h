@@ -29,15 +29,17 @@ bool lock_take_byte(int dir, const char *name, uint64_t at, int *ret_fd,
 bool lock_byte_is_held(int dir, const char *name, uint64_t at);
 
 /* How a pid file is taken. Who borrows it says so in it ("17 borrowed") and
- * gives it back after a moment. */
+ * gives it back after a moment; a `run` without a server says "17 run". */
 enum lock_pid_file {
     LOCK_PID_KEEP,
+    LOCK_PID_RUN,
     LOCK_PID_KEEP_LATER, /* waits, without limit, while it is borrowed */
     LOCK_PID_BORROW
 };
 
 /* A role's pid file, locked for as long as the role is held. ERR_RUNNING when
- * another process has it ("process 17 is already running and holds ..."). */
+ * another process has it ("process 17 is already running and holds ..."; of a
+ * `run` it says how to end that). */
 bool lock_take_pid_file(int dir, const char *name, enum lock_pid_file how,
                         int *ret_fd, struct err *err);
 /* Removes the file while it is still locked, then closes it. -1 is fine. */

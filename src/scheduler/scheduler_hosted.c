@@ -5,6 +5,11 @@
 
 static void add(struct scheduler *scheduler, const struct job *job);
 
+static bool is_waited_for(enum edge_kind kind) {
+    return job_edge_is_dependency(kind) || kind == EDGE_PRECURSOR ||
+           kind == EDGE_HINT;
+}
+
 /* Sets that land together wait together. */
 static void add_group(struct scheduler *scheduler, const struct job *job,
                       struct arena *arena) {
@@ -31,8 +36,7 @@ static void add_waited(struct scheduler *scheduler, const struct job *job) {
         enum edge_kind kind = edges[i].kind;
         if (kind == EDGE_GROUP)
             add_group(scheduler, job, &arena);
-        else if ((job_edge_is_dependency(kind) || kind == EDGE_PRECURSOR ||
-                  kind == EDGE_HINT) &&
+        else if (is_waited_for(kind) &&
                  store_lookup(scheduler->store, edges[i].to, &arena, &other,
                               &found, NULL) &&
                  found)
@@ -60,6 +64,29 @@ bool scheduler_hosts(struct scheduler *scheduler, const struct job *job) {
     return true;
 }
 
+/* Does a hosted job wait for this one, which was submitted later, or for sets
+ * that land together with it? */
+static bool is_awaited(struct scheduler *scheduler, const struct job *job) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *waiting;
+    struct job *members;
+    size_t count;
+    if (!store_edges_to(scheduler->store, job->id, &arena, &waiting, &count,
+                        NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (is_waited_for(waiting[i].kind) &&
+            map_get(&scheduler->hosted, map_num_key(&waiting[i].num)))
+            return true;
+    if (!group_members_read(scheduler->store, job, &arena, &members, &count,
+                            NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (map_get(&scheduler->hosted, map_num_key(&members[i].num)))
+            return true;
+    return false;
+}
+
 void scheduler_hosted_event(struct scheduler *scheduler,
                             const struct store_event *event) {
     struct job job;
@@ -73,6 +100,6 @@ void scheduler_hosted_event(struct scheduler *scheduler,
         return;
     if (hosted)
         add_waited(scheduler, &job);
-    else
-        (void)scheduler_hosts(scheduler, &job);
+    else if (!scheduler_hosts(scheduler, &job) && is_awaited(scheduler, &job))
+        add(scheduler, &job);
 }

@@ -256,7 +256,7 @@ static bool take_lock(struct roles *roles, const char *name, int *ret_fd,
                       struct err *err) {
     /* A `run` asks again by itself, and has to answer Ctrl-C meanwhile. */
     enum lock_pid_file how =
-        roles->options.is_host ? LOCK_PID_KEEP : LOCK_PID_KEEP_LATER;
+        roles->options.is_host ? LOCK_PID_RUN : LOCK_PID_KEEP_LATER;
     *ret_fd = adopted_lock(roles, name);
     return *ret_fd >= 0 || base_take_role(roles->base, name, how, ret_fd, err);
 }

@@ -259,6 +259,25 @@ hosts_among_many() {
 scenario 'a run without a server finds its own job behind hundreds of others' \
     hosts_among_many
 
+hosts_what_comes_later() {
+    make_base 'concurrency = 4'
+    begin pointsman run --id last --after middle -- echo last
+    last=$begun
+    within sh -c 'until pointsman status last; do :; done' >/dev/null 2>&1
+    ends 99 pointsman serve
+    says "process $last is a \`run\` that started without a server" err
+    says "kill -INT $last" err
+    pointsman submit --id foreign -- sh -c 'echo foreign >>ran'
+    pointsman submit --id middle --after first -- sh -c 'echo middle >>ran'
+    pointsman submit --id first -- sh -c 'echo first >>ran'
+    expect_exit "$last" 0
+    same 'jobs that ran' "$(tr '\n' ' ' <ran)" 'first middle '
+    same 'state of foreign' "$(pointsman status --json foreign | jq -r .state)" \
+        pending
+}
+scenario 'a run without a server starts what it waits for, also submitted later' \
+    hosts_what_comes_later
+
 hosts_others_that_wait() {
     make_base 'concurrency = 4'
     mkfifo here.1 gate.1 here.2 gate.2
