@@ -8,8 +8,7 @@
 #include "os/terminal.h"
 
 bool progress_is_wanted(void) {
-    return !console_quiet() &&
-           terminal_wants_colour(STDERR_FILENO, TERMINAL_COLOUR_AUTO);
+    return !console_quiet() && terminal_redraws(STDERR_FILENO);
 }
 
 /* Cuts at whole characters, assuming one column each. */

@@ -36,12 +36,16 @@ bool terminal_colour_parse(const char *word, enum terminal_colour *ret_colour) {
     return false;
 }
 
+bool terminal_redraws(int fd) {
+    const char *term = getenv("TERM");
+    return terminal_is(fd) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 bool terminal_wants_colour(int fd, enum terminal_colour colour) {
     if (colour != TERMINAL_COLOUR_AUTO)
         return colour == TERMINAL_COLOUR_ALWAYS;
     const char *no = getenv("NO_COLOR");
     if (no != NULL && *no != '\0')
         return false;
-    const char *term = getenv("TERM");
-    return terminal_is(fd) && term != NULL && strcmp(term, "dumb") != 0;
+    return terminal_redraws(fd);
 }

@@ -17,7 +17,9 @@ unsigned terminal_width(int fd);
 
 /* Parses "auto", "always" or "never". False: another word. */
 bool terminal_colour_parse(const char *word, enum terminal_colour *ret_colour);
-/* AUTO: true for a terminal that is not dumb, if NO_COLOR is unset or empty. */
+/* Can a line be drawn again and again there? A dumb terminal cannot. */
+bool terminal_redraws(int fd);
+/* AUTO: as terminal_redraws, if NO_COLOR is unset or empty. */
 bool terminal_wants_colour(int fd, enum terminal_colour colour);
 
 #endif

@@ -213,7 +213,8 @@ PROGRESS = ("echo '40 linking' >&4; until test -e one; do sleep 0.05; done; "
 
 def progress_is_drawn_below_the_output(terminal):
     (terminal.top / "task").write_text(PROGRESS)
-    terminal.type("TERM=xterm pointsman run -- sh ./task\n")
+    # NO_COLOR removes colours, and nothing else.
+    terminal.type("NO_COLOR=1 TERM=xterm pointsman run -- sh ./task\n")
     terminal.expect(r"\r 40% linking\033\[K")
     (terminal.top / "one").touch()
     # The progress is erased, the output printed, and the progress drawn again.
