@@ -21,6 +21,11 @@ static bool options_fit(const struct pack_options *options, struct err *err) {
     if (options->source == NULL || strstr(options->source, "..") == NULL)
         return err_set(err, ERR_USAGE,
                        "--stack needs a range of commits like main..fix");
+    if (options->output != NULL && strcmp(options->output, "-") == 0)
+        return err_set(err, ERR_USAGE,
+                       "--stack makes several tarballs, and standard output "
+                       "takes one; give a directory as --output, and submit "
+                       "the tarballs in it in order");
     if (options->output == NULL || mkdir(options->output, 0777) == 0)
         return true;
     if (errno != EEXIST)

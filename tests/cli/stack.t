@@ -51,6 +51,9 @@ $ pointsman file sec/s | tail -1
 $ : >nowhere; pointsman change pack --stack -o nowhere -C work main..topic
 ! pointsman: cannot pack: 'nowhere' is not a directory; with --stack, --output names the directory for the tarballs
 = 64
+$ pointsman change pack --stack -o - -C work main..topic
+! pointsman: cannot pack: --stack makes several tarballs, and standard output takes one; give a directory as --output, and submit the tarballs in it in order
+= 64
 $ pointsman change pack --stack --message x -C work main..topic
 ! pointsman: cannot pack: give --stack or --message, not both
 = 64
