@@ -372,16 +372,22 @@ static void remove_gone(struct import *import, const struct gone *gone) {
 static void tell_gone(const struct import *import, const struct gone *gone) {
     struct span rest = text_span(&gone->names), name;
 
+    /* The line of a schedule may be one of those that are invalid now. */
+    if (import->status != 0) {
+        if (call_has(import->call, "replace"))
+            console_note("nothing was removed because of the errors");
+        return;
+    }
+
     for (int i = 0;
          i < GONE_SHOWN && rest.len > 0 && span_cut(&rest, '\n', &name); i++)
-        console_note("%.*s: no longer in %s", (int)name.len, name.p,
-                     import->file);
+        console_note("%.*s: from an earlier import with the prefix '%s', and "
+                     "not in %s",
+                     (int)name.len, name.p, import->prefix, import->file);
     if (gone->count > GONE_SHOWN)
         console_note("and %zu others", gone->count - GONE_SHOWN);
-    console_note("%s", import->status == 0
-                           ? "repeat the import with --replace to remove "
-                             "schedules that are no longer in the file"
-                           : "nothing was removed because of the errors");
+    console_note("repeat the import with --replace if they are to be removed; "
+                 "--prefix keeps several crontabs apart");
 }
 
 static bool find_gone(struct import *import, struct gone *gone,

@@ -112,9 +112,9 @@ $ sed -i '2,3d' tab
 $ pointsman cron import tab | cut -f 1
 | tab-backup-<THREE>
 | tab-backup-<ONE>
-! tab-backup-<gone>: no longer in tab
-! tab-backup-<gone>: no longer in tab
-! repeat the import with --replace to remove schedules that are no longer in the file
+! tab-backup-<gone>: from an earlier import with the prefix 'tab', and not in tab
+! tab-backup-<gone>: from an earlier import with the prefix 'tab', and not in tab
+! repeat the import with --replace if they are to be removed; --prefix keeps several crontabs apart
 ! now remove the crontab, or cron runs the commands as well: crontab -r
 $ pointsman cron import --replace tab | cut -f 1
 | tab-backup-<THREE>
@@ -142,8 +142,14 @@ $ pointsman cron import --replace wrong | cut -f 1
 ! pointsman: wrong:2:1: ...
 ! pointsman: wrong:3: ...
 ! pointsman: wrong:5:5: ...
-! wrong-true-<hash>: no longer in wrong
 ! nothing was removed because of the errors
+! now remove the crontab, or cron runs the commands as well: crontab -r
+$ pointsman cron import wrong | cut -f 1
+| wrong-true-<hash>
+! pointsman: wrong:1:1: ...
+! pointsman: wrong:2:1: ...
+! pointsman: wrong:3: ...
+! pointsman: wrong:5:5: ...
 ! now remove the crontab, or cron runs the commands as well: crontab -r
 $ pointsman -q cron import wrong
 = 65
