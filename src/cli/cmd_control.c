@@ -167,7 +167,14 @@ static int order(struct call *call) {
         call_knows(call, "match") ? call_value(call, "match") : NULL;
     bool ok = true;
 
-    if (filter != NULL && call->word_count > 0)
+    /* "--yes" and "-y" are rather options than words to exclude. */
+    if (filter != NULL && filter[0] == '-' &&
+        (filter[1] == '-' || strlen(filter) == 2))
+        ok = err_set(&err, ERR_USAGE,
+                     "'--match' needs a filter before '%s' (%s --match "
+                     "state:pending --yes)",
+                     filter, call->command->name);
+    else if (filter != NULL && call->word_count > 0)
         ok = err_set(&err, ERR_USAGE, "give IDs or --match, not both: '%s'",
                      call->words[0]);
     else if (filter == NULL && call->word_count == 0)

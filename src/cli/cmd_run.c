@@ -20,6 +20,7 @@
 #include "core/reason.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/guard.h"
 #include "os/lock.h"
 #include "base/base.h"
 #include "serve/host.h"
@@ -49,6 +50,7 @@ struct run {
     bool answering;      /* one is being answered */
     bool cancelled;      /* the job will not start (again) */
     bool by_operator;    /* it ended because it was cancelled */
+    bool not_started;    /* the account that --user names does not exist */
 };
 
 /* ---- hosting ------------------------------------------------------------- */
@@ -385,6 +387,8 @@ static bool submit(struct run *run, struct submission *submission,
     run->patience = 0;
     if (ok)
         run->id = call_line_text(text_span(&reply), "id", &run->call->arena);
+    else if (err->kind == ERR_CONFIG)
+        run->not_started = true;
     else if (err->kind == ERR_INTERRUPTED)
         err_set(err, ERR_TEMPORARY,
                 "the server does not answer; if it has accepted '%.*s', that "
@@ -429,6 +433,8 @@ int cmd_run(struct call *call) {
     progress_hide(&run.output.progress);
     if (!ok)
         status = console_error(&err);
+    if (run.not_started)
+        status = GUARD_NOT_STARTED;
     run_close(&run);
     return finish(&run, console_finish(status));
 }

@@ -204,6 +204,20 @@ $ pointsman cancel ''
 $ pointsman status one ''
 ! pointsman: 'status': an argument is empty ...
 = 64
+$ pointsman cancel --match --yes
+! pointsman: '--match' needs a filter before '--yes' (cancel --match state:pending --yes)
+= 64
+$ pointsman hold --match -y
+! pointsman: '--match' needs a filter before '-y' (hold --match state:pending --yes)
+= 64
+$ pointsman -q cancel --match -x1
+| 1
+$ pointsman run --user no-such-user -- true
+! pointsman: ...no user 'no-such-user' on this machine
+= 125
+$ pointsman submit --user no-such-user -- true
+! pointsman: ...no user 'no-such-user' on this machine
+= 78
 $ pointsman cancel one --match x
 ! pointsman: give IDs or --match, not both: 'one'
 = 64

@@ -19,7 +19,7 @@ $ pointsman run --kill-method term --kill-wait 5 -- true
 = 65
 $ pointsman run --user no-such-user-here -- true
 ! pointsman: no user 'no-such-user-here' on this machine
-= 78
+= 125
 $ echo '{"command":["sh","-c","ulimit -n"],"limit":{"nofile":40}}' | pointsman submit --batch
 | j<ID>
 $ pointsman daemon all --until-idle; pointsman logs @last
