@@ -21,6 +21,7 @@ struct unusable {
     struct outage outage;
     struct span target; /* its bytes and those of `why` follow the struct */
     struct span why;
+    struct wall found; /* when `why` was */
 };
 
 static struct unusable *unusable_add(struct scheduler *scheduler,
@@ -35,8 +36,29 @@ static struct unusable *unusable_add(struct scheduler *scheduler,
     unusable->target = span_make(bytes, target.len);
     unusable->why = span_make(bytes + target.len, why.len);
     unusable->outage.since = since;
+    unusable->found = since;
     map_put(&scheduler->unusable, unusable->target, unusable);
     return unusable;
+}
+
+/* Another try has found another reason. Frees the former. */
+static struct unusable *unusable_replace(struct scheduler *scheduler,
+                                         struct unusable *former,
+                                         struct span why, struct wall found) {
+    map_remove(&scheduler->unusable, former->target);
+    struct unusable *unusable =
+        unusable_add(scheduler, former->target, why, found);
+    unusable->outage = former->outage;
+    free(former);
+    return unusable;
+}
+
+static void note_unavailable(struct scheduler *scheduler, struct span target,
+                             struct span why) {
+    store_note(scheduler->batch, EVENT_TARGET, 0, target,
+               SPAN(REASON_UNAVAILABLE), why);
+    log_warning("target '%.*s' is unavailable, its sets wait: %.*s",
+                (int)target.len, target.p, (int)why.len, why.p);
 }
 
 /* While sets rest, their lanes stay paused. */
@@ -58,10 +80,10 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
     struct unusable *unusable = map_get(&scheduler->unusable, target);
     if (!unusable) {
         unusable = unusable_add(scheduler, target, why, scheduler->now);
-        store_note(scheduler->batch, EVENT_TARGET, 0, target,
-                   SPAN(REASON_UNAVAILABLE), why);
-        log_warning("target '%.*s' is unavailable, its sets wait: %.*s",
-                    (int)target.len, target.p, (int)why.len, why.p);
+        note_unavailable(scheduler, target, why);
+    } else if (why.len > 0 && !span_equal(why, unusable->why)) {
+        unusable = unusable_replace(scheduler, unusable, why, scheduler->now);
+        note_unavailable(scheduler, target, why);
     }
     if (outage_extend(&unusable->outage, scheduler->now, &scheduler->random))
         target_pause(scheduler, unusable->target, unusable->outage.again);
@@ -95,10 +117,21 @@ struct span target_trouble(const struct scheduler *scheduler,
     return unusable ? unusable->why : (struct span){0};
 }
 
-/* The registry shows it in the last step of a set that tried. */
+/* The registry shows it in the last step of each set that tried; the newest one
+ * has the reason. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
-    if (outage_shows(job) && !map_get(&scheduler->unusable, job->target))
+    if (!outage_shows(job))
+        return;
+    struct unusable *unusable = map_get(&scheduler->unusable, job->target);
+    if (!unusable) {
         unusable_add(scheduler, job->target, job->detail, job->since);
+        return;
+    }
+    if (job->since.ns > unusable->found.ns)
+        unusable =
+            unusable_replace(scheduler, unusable, job->detail, job->since);
+    if (job->since.ns < unusable->outage.since.ns)
+        unusable->outage.since = job->since;
 }
 
 bool target_why(const struct scheduler *scheduler, const struct job *job,
