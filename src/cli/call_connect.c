@@ -34,9 +34,17 @@ static bool may_open(const struct call *call, const char *path,
     struct access_rules rules = {0};
     uid_t owner;
 
-    (void)base_is_ours(path, &owner);
+    bool ours = base_is_ours(path, &owner);
     rules.owner = owner;
     struct access_actor caller = base_caller(&rules);
+    /* Their roles are in a file that only the owner and root can read, and do
+     * not matter here. */
+    if (!ours &&
+        !access_allows(&rules, &caller, call->command->need, NULL, NULL))
+        return err_set(err, ERR_DENIED,
+                       "'%s' opens the files of base '%s', and only its owner "
+                       "(uid %ld) and root can do that",
+                       call->command->name, path, (long)owner);
     return access_allows(&rules, &caller, call->command->need, NULL, err) ||
            err_wrap(err, "'%s' opens the files of base '%s'",
                     call->command->name, path);

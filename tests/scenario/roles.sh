@@ -102,7 +102,7 @@ closed() {
         'daemon all --once'; do
         # shellcheck disable=SC2086
         ends 77 as ada pointsman $verb
-        says 'owner' err
+        says 'only its owner (uid 70001) and root can do that' err
     done
     kill -TERM "$server"
     wait "$server"
