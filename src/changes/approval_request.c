@@ -23,14 +23,33 @@ struct approving {
     struct job job;
     struct span ticket;
     struct wall until;
-    char name[256]; /* in prequeue/ */
+    char name[256];    /* in prequeue/ */
+    struct span lacks; /* the ticket that nobody has given, as a sentence */
 };
 
+static void note_ticket(struct api_call *call,
+                        const struct approval_verdict *verdict) {
+    struct approving *approving = call->state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (!verdict->lacks_ticket)
+        return;
+    approval_describe(verdict, &text);
+    approving->lacks = arena_span(&call->arena, text_span(&text));
+}
+
+/* The job, and `lacks_ticket` if it waits for one. */
 static void answer(struct api_call *call, const struct job *job) {
+    const struct approving *approving = call->state;
     struct json json;
     api_reply(call, 200, api_json);
     json_open(&json, &call->out);
-    job_json(&json, job, &call->arena);
+    json_object(&json);
+    job_json_members(&json, job, &call->arena);
+    if (approving->lacks.len > 0) {
+        json_key(&json, "lacks_ticket");
+        json_span(&json, approving->lacks);
+    }
+    json_end(&json);
     text_addc(&call->out, '\n');
     api_end(call);
 }
@@ -84,6 +103,7 @@ static void approve_word(struct api_call *call, struct span because) {
         api_fail(call, &err);
         return;
     }
+    note_ticket(call, &state.verdict);
     if (state.said) {
         answer(call, job);
         return;
@@ -143,6 +163,13 @@ static void signed_work(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
+    struct approval_state state;
+    if (!approvals_read(base, call->api->options.store, &approving->job, NULL,
+                        api_now(call), &call->arena, &state, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    note_ticket(call, &state.verdict);
     answer_reread(call, &approving->job);
 }
 

@@ -16,7 +16,15 @@ static bool send_word(struct call *call, struct client *client, const char *id,
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     const char *uri = arena_printf(&call->arena, "/api/v1/jobs/%s/approve",
                                    client_word(&call->arena, id));
-    return client_call(client, API_POST, uri, body, &reply, err);
+    if (!client_call(client, API_POST, uri, body, &reply, err))
+        return false;
+    const char *lacks =
+        call_line_text(text_span(&reply), "lacks_ticket", &call->arena);
+    if (lacks[0] != '\0')
+        console_note("pointsman: %s: your approval is recorded, but is not "
+                     "enough without a ticket (--ticket): %s",
+                     id, lacks);
+    return true;
 }
 
 static bool approve_one(struct call *call, struct client *client,

@@ -315,6 +315,10 @@ static struct approval_verdict judge_one(const struct approval_policy *policy,
             verdict.withdrawn = given[i].who;
     }
     verdict.lacks_ticket = !has_ticket(policy, subject, given, count, now);
+    /* One of those who approve has to give the ticket. */
+    if (verdict.lacks_ticket && policy->count > 0 &&
+        verdict.have >= policy->count)
+        verdict.have = policy->count - 1;
     verdict.is_for_self =
         verdict.have < policy->count && is_for_self(policy, subject);
     if (verdict.have < policy->count || verdict.lacks_ticket)

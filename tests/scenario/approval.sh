@@ -146,6 +146,30 @@ tickets() {
 }
 scenario 'a set without the required ticket is refused on submission' tickets
 
+# An approval without the ticket is not enough, and says so.
+ticket_later() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
+    with_policies
+    printf '[approval "late"]\npath = late/**\ncount = 1\nticket = OPS-*\n' \
+        >>base/pointsman.conf
+    make_set late DC late/a late
+    drop_set_of 65534 "$made"
+    within pointsman daemon all --until-idle
+    for ticket in '' X-1; do
+        ends 0 pointsman approve ${ticket:+--ticket $ticket} late
+        says 'not enough without a ticket' err
+        says "approval 'late': 0 of 1, with a ticket like OPS-*" err
+    done
+    pointsman why late >why
+    says "approval 'late': 0 of 1, with a ticket like OPS-*" why
+    ends 0 pointsman approve --ticket OPS-2 late
+    says_not ticket err
+    within pointsman daemon all --until-idle
+    in_one_place late D
+}
+scenario 'an approval without the required ticket says that it is not enough' \
+    ticket_later
+
 owed() {
     pointsman status --json "$1" | jq -r '.owed // "nothing"'
 }

@@ -218,8 +218,13 @@ static void the_set_or_an_approval_may_carry_the_ticket(void **state) {
     assert_string_equal(text_string(&text),
                         "approval 'prod': 0 of 0, with a ticket like OPS-*");
     struct approval_given given = given_by("uid:2", false);
+    policy.count = 1;
+    verdict = approval_judge(&policy, 1, &subject, &given, 1, now);
+    assert_int_equal(verdict.outcome, APPROVAL_HOLD);
+    assert_int_equal(verdict.have, 0);
     given.ticket = ticket;
     assert_int_equal(judge(&policy, &subject, &given, 1), APPROVAL_ENOUGH);
+    policy.count = 0;
     subject.tickets = &ticket;
     subject.ticket_count = 1;
     assert_int_equal(judge(&policy, &subject, NULL, 0), APPROVAL_ENOUGH);
