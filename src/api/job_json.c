@@ -92,11 +92,12 @@ static struct span rollback_line(const struct job *job, struct arena *arena) {
 struct span job_what(const struct job *job, struct arena *arena) {
     if (job->name.len == 0)
         return command_line(job, arena);
-    struct span message = spec_string(job, "title", arena), first;
-    if (message.len > 0 && span_cut(&message, '\n', &first))
-        return first;
+    /* The id of a set without a message. */
+    struct span title = spec_string(job, "title", arena);
+    if (title.len > 0 && !span_equal(title, job->id))
+        return title;
     struct span rollback = rollback_line(job, arena);
-    return rollback.len > 0 ? rollback : job->name;
+    return rollback.len > 0 ? rollback : title.len > 0 ? title : job->name;
 }
 
 void job_json_members(struct json *json, const struct job *job,

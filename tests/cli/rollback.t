@@ -81,6 +81,10 @@ $ pointsman status <NONE> | grep -E '^(state|reason|unchanged)'
 | state       done ...
 | reason      rb-nothing: nothing to roll back: 'C1' is already rolled back by '<RB>'
 | unchanged   C1
+# Without --because, what it rolls back tells what it is.
+$ pointsman list --json --all class:RB | jq -r .what
+| b is wrong
+| roll back C1
 # Its members and what became of them.
 $ pointsman status <RB> | grep -E '^(reverted|abandoned)'
 | reverted    C1
