@@ -66,6 +66,7 @@ struct base {
     struct access_rules access; /* who has which role */
     struct span unknown; /* the first name in [access] that this machine does
                             not know; empty: none */
+    struct config_origin unknown_origin; /* where it is */
     char refused[ERR_TEXT_BYTES]; /* why the configuration that was read last
                                      is not in force; empty: it is */
     char host[64]; /* name of this machine, usable in file names */

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "os/account.h"
+#include "wire/config_section.h"
 
 /* "@dev", "alice" or "*" */
 static bool grant_read(struct span name, enum access_role role,
@@ -44,8 +45,16 @@ static bool grant_read(struct span name, enum access_role role,
     return true;
 }
 
+static void set_unknown(struct base *base, struct span name,
+                        struct config_origin origin) {
+    if (base->unknown.len > 0)
+        return;
+    base->unknown = name;
+    base->unknown_origin = origin;
+}
+
 static void role_read(struct base *base, struct span names,
-                      enum access_role role) {
+                      struct config_origin origin, enum access_role role) {
     struct access_grant *grants = (void *)(uintptr_t)base->access.grants;
     struct span name;
     while (config_access_next(&names, &name)) {
@@ -53,14 +62,15 @@ static void role_read(struct base *base, struct span names,
         grants = mem_grow(grants, count + 1, sizeof *grants);
         if (grant_read(name, role, &grants[count]))
             base->access.grant_count++;
-        else if (base->unknown.len == 0)
-            base->unknown = name;
+        else
+            set_unknown(base, name, origin);
     }
     base->access.grants = grants;
 }
 
 /* A shell account that is unknown here belongs to nobody. */
-static void shell_read(struct base *base, struct span name) {
+static void shell_read(struct base *base, struct span name,
+                       struct config_origin origin) {
     struct access_grant account;
     if (name.len == 0)
         return;
@@ -68,18 +78,19 @@ static void shell_read(struct base *base, struct span name) {
                              account.who == ACCESS_ACCOUNT;
     if (base->access.has_shell)
         base->access.shell = account.id;
-    else if (base->unknown.len == 0)
-        base->unknown = name;
+    else
+        set_unknown(base, name, origin);
 }
 
 void base_access_read(struct base *base) {
     const struct config_access *access = &base->config.access;
     base_access_clear(base);
-    role_read(base, access->viewer, ACCESS_VIEWER);
-    role_read(base, access->submitter, ACCESS_SUBMITTER);
-    role_read(base, access->operator, ACCESS_OPERATOR);
-    role_read(base, access->admin, ACCESS_ADMIN);
-    shell_read(base, access->shell);
+    role_read(base, access->viewer, access->viewer_origin, ACCESS_VIEWER);
+    role_read(base, access->submitter, access->submitter_origin,
+              ACCESS_SUBMITTER);
+    role_read(base, access->operator, access->operator_origin, ACCESS_OPERATOR);
+    role_read(base, access->admin, access->admin_origin, ACCESS_ADMIN);
+    shell_read(base, access->shell, access->shell_origin);
 }
 
 void base_access_clear(struct base *base) {
@@ -93,11 +104,14 @@ bool base_access_is_set(const struct base *base) {
 }
 
 bool base_access_check(const struct base *base, struct err *err) {
-    return base->unknown.len == 0 ||
-           err_set(err, ERR_CONFIG,
-                   "[access] names '%.*s', which is no account or group on "
-                   "this machine and so has no role",
-                   (int)base->unknown.len, base->unknown.p);
+    if (base->unknown.len == 0)
+        return true;
+    struct config_spot spot =
+        config_spot_of(base->unknown_origin, base->unknown_origin, err);
+    return config_refuse(&spot,
+                         "[access] names '%.*s', which is no account or group "
+                         "on this machine and so has no role",
+                         (int)base->unknown.len, base->unknown.p);
 }
 
 static void account_of(uid_t uid, struct arena *arena,

@@ -165,6 +165,20 @@ static void add_role(struct approvers *approvers, struct span role) {
         (void)add_name(approvers, role);
 }
 
+static bool refuse_unsigned(const struct base *base,
+                            const struct config_approval *from,
+                            struct err *err) {
+    struct config_spot spot =
+        config_spot_of(from->is_signed_origin, from->origin, err);
+    struct span list = base->config.queue.allowed_signers;
+    return config_refuse(&spot,
+                         "policy '%.*s' can never be met: signed = yes, but "
+                         "the list of allowed signers, '%.*s', has nobody who "
+                         "can sign",
+                         (int)from->name.len, from->name.p, (int)list.len,
+                         list.p);
+}
+
 static bool check(const struct base *base, const struct policies *policies,
                   const struct config_approval *from,
                   const struct approval_policy *policy, struct arena *arena,
@@ -186,7 +200,10 @@ static bool check(const struct base *base, const struct policies *policies,
     for (size_t i = 0; i < policy->roles.count; i++)
         add_role(&approvers, policy->roles.items[i]);
     if (policy->roles.count == 0 || approvers.is_many)
-        return true;
+        return !policy->is_signed || policy->count == 0 ||
+               signers_might_allow(policies, (struct span){0},
+                                   (struct span){0}) ||
+               refuse_unsigned(base, from, err);
     unsigned have = approval_judge(&asks, 1, &subject, approvers.given,
                                    approvers.count, (struct wall){0})
                         .have;

@@ -115,18 +115,25 @@ static int config_list(struct call *call) {
     return console_finish(0);
 }
 
+static bool check_listen(struct call *call, const struct config_serve *serve,
+                         struct err *err) {
+    struct span listen = serve->listen;
+    return listen.len == 0 || span_is(listen, "off") ||
+           http_server_address_check(arena_string(&call->arena, listen), err) ||
+           err_wrap(err, "%s:%u", serve->listen_origin.file,
+                    serve->listen_origin.line);
+}
+
 /* Checks what the syntax alone does not: each schedule has a valid item and
  * zone and fires at all, the listen address is valid, the accounts and groups
  * that are named exist, and no two targets are one branch. */
 static bool check_meaning(struct call *call, const struct base *base,
                           struct err *err) {
-    struct span listen = base->config.serve.listen;
     return base_access_check(base, err) && schedule_config_check(base, err) &&
            target_config_is_apart(&base->config, base->path, err) &&
            target_config_has_users(&base->config, err) &&
            policies_check(base, err) &&
-           (listen.len == 0 || span_is(listen, "off") ||
-            http_server_address_check(arena_string(&call->arena, listen), err));
+           check_listen(call, &base->config.serve, err);
 }
 
 /* A person of [access] needs no section [person], but one of a similar name

@@ -33,7 +33,7 @@ $ pointsman --base other doctor | grep '^warn .*target'
 | warn target         main: .../nosuch.git; no git repository: its change sets wait for one
 ! pointsman: the base has problems, see above
 $ mkdir -p other/conf.d; printf '[serve]\nlisten = 99999\n' >other/conf.d/listen.conf; pointsman --base other config check >listed
-! pointsman: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off
+! pointsman: conf.d/listen.conf:2: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off
 = 78
 $ pointsman init --target main=x.git
 ! pointsman: '.pointsman' is a base already: write the target into its pointsman.conf

@@ -33,6 +33,9 @@ $ sh check '[approval "a"]\nrole = user:bob@example.org\n'
 $ sh check '[approval "a"]\nrole = person:ann\nsigned = yes\n[person "ann"]\naccounts = nobody\n'
 ! pointsman: conf.d/p.conf:1: policy 'a' can never be met: count = 1, but its role names 0 people who can sign
 = 78
+$ sh check '[approval "a"]\nsigned = yes\n'
+! pointsman: conf.d/p.conf:2: policy 'a' can never be met: signed = yes, but the list of allowed signers, 'allowed_signers', has nobody who can sign
+= 78
 # Two people are needed, and the names belong to one person.
 $ sh check '[approval "a"]\ncount = 2\nrole = uid:65534, uid:1\n[access]\nsubmitter = nobody, daemon\n'
 ! configuration OK

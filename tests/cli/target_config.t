@@ -79,7 +79,7 @@ $ printf '[schedule "s"]\nitem = 0 2 * * *\nrun = true\nuser = nobody-here\n' >t
 ! pointsman: conf.d/c.conf:4: user of schedule 's': no user 'nobody-here' on this machine
 = 78
 $ printf '[access]\noperator = @no-group-here\n' >two/conf.d/c.conf && pointsman --base two config check >listed
-! pointsman: [access] names '@no-group-here', which is no account or group on this machine and so has no role
+! pointsman: conf.d/c.conf:2: [access] names '@no-group-here', which is no account or group on this machine and so has no role
 = 78
 $ mkdir -p .pointsman/conf.d && printf '[target "url"]\ngit = https://example.org/a.git\n' >.pointsman/conf.d/url.conf && pointsman config check 2>&1 >listed | grep -o 'is a URL, .*'
 | is a URL, but sets land in a repository on this machine: create one with 'git clone --bare URL DIR' and set git = DIR

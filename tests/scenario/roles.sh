@@ -123,7 +123,7 @@ changed() {
     ends 77 as vic pointsman list
     echo 'operator = nobody-here' >>base/pointsman.conf
     ends 78 pointsman config check
-    says "'nobody-here', which is no account" err
+    grep -q "pointsman.conf:[0-9]*: \[access\] names 'nobody-here', which" err
     ends 1 pointsman doctor
 }
 scenario 'roles change when the configuration is read again' changed
