@@ -8,7 +8,9 @@
 #include "api/task_match.h"
 #include "lib/map.h"
 #include "core/event_facts.h"
+#include "os/output.h"
 #include "scheduler/rollback_status.h"
+#include "wire/attempt_trace.h"
 
 static void line_end(struct api_call *call) {
     text_addc(&call->out, '\n');
@@ -289,7 +291,44 @@ struct attempts {
     struct job job;
     struct store_attempt *rows;
     size_t count, next;
+    struct store_task *tasks; /* NULL: not read yet */
+    size_t task_count;
 };
+
+/* The place of its task in the array. */
+static uint64_t task_at(struct api_call *call,
+                        const struct store_attempt *attempt) {
+    struct attempts *attempts = call->state;
+    if (attempt->node.len == 0 ||
+        (attempts->tasks == NULL &&
+         !store_tasks(call->api->options.store, attempt->num, &call->arena,
+                      &attempts->tasks, &attempts->task_count, NULL)))
+        return 0;
+    for (size_t i = 0; i < attempts->task_count; i++)
+        if (span_equal(attempts->tasks[i].node, attempt->node))
+            return attempts->tasks[i].at;
+    return 0;
+}
+
+/* Its size while it grows, or if the server died before it recorded it. */
+static uint64_t output_size(struct api_call *call,
+                            const struct store_attempt *attempt) {
+    struct output *output = call->api->options.output;
+    struct output_view view = OUTPUT_VIEW_INIT;
+    struct attempt_trace trace;
+    char place[OUTPUT_PLACE_BYTES];
+    attempt_trace_parse(attempt->trace, &trace);
+    if (output == NULL || attempt->output.len > 0 ||
+        (attempt->status != TASK_RUNNING && !trace.cut))
+        return attempt->output_bytes;
+    output_place_format(attempt->num, task_at(call, attempt), attempt->attempt,
+                        place);
+    if (!output_view_open(output, span_of(place), &view, NULL))
+        return attempt->output_bytes;
+    uint64_t bytes = view.bytes;
+    output_view_close(&view);
+    return bytes;
+}
 
 /* Whether an output is whole is seen in its file: one at a time, so that those
  * of a large array do not keep the server from everything else. */
@@ -302,7 +341,8 @@ static bool attempts_step(struct api_call *call, struct err *err) {
         api_end(call);
         return true;
     }
-    const struct store_attempt *attempt = &attempts->rows[attempts->next++];
+    struct store_attempt *attempt = &attempts->rows[attempts->next++];
+    attempt->output_bytes = output_size(call, attempt);
     output_loss_find(call->api->options.output, attempt, &loss);
     json_open(&json, &call->out);
     job_attempt_json(&json, &attempts->job, attempt, &loss);

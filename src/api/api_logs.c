@@ -277,9 +277,7 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     }
     /* The server that would have recorded the place has not, or not yet. */
     if (where.len == 0 && (log->grows || trace.cut)) {
-        snprintf(place, sizeof(place),
-                 "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", log->num / 1000,
-                 log->num, log->now.task, log->now.attempt);
+        output_place_format(log->num, log->now.task, log->now.attempt, place);
         where = span_of(place);
     }
     if (where.len == 0)

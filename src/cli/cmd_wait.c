@@ -264,17 +264,21 @@ static void show_attempt(struct span line, struct arena *arena) {
     const char *signal = call_line_text(line, "signal", arena);
     const char *node = call_line_printable(line, "node", arena);
     const char *detail = call_line_printable(line, "detail", arena);
+    const char *started = call_line_text(line, "started", arena);
 
-    (void)console_printf("attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "
-                         "bytes\n",
-                         call_line_text(line, "attempt", arena),
-                         node[0] == '\0' ? "" : " on ", node,
-                         call_line_text(line, "status", arena),
-                         call_line_text(line, "started", arena),
-                         call_line_text(line, "ended", arena),
-                         code[0] == '\0' ? "" : "  exit code ", code,
-                         signal[0] == '\0' ? "" : "  signal ", signal,
-                         call_line_text(line, "output_bytes", arena));
+    /* Not known yet, or the server died before it recorded it. */
+    bool unknown = started[0] == '\0';
+    (void)console_printf(
+        "attempt %s%s%s  %s  %s %s  ended %s%s%s%s%s  %s "
+        "bytes\n",
+        call_line_text(line, "attempt", arena), node[0] == '\0' ? "" : " on ",
+        node, call_line_text(line, "status", arena),
+        unknown ? "assigned" : "started",
+        unknown ? call_line_text(line, "assigned", arena) : started,
+        call_line_text(line, "ended", arena),
+        code[0] == '\0' ? "" : "  exit code ", code,
+        signal[0] == '\0' ? "" : "  signal ", signal,
+        call_line_text(line, "output_bytes", arena));
     if (detail[0] != '\0')
         (void)console_printf("    %s\n", detail);
     if (call_line_loss(line, arena)[0] != '\0')

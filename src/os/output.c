@@ -185,6 +185,13 @@ bool output_flush(struct output *output, struct output_sync *ret_sync,
     return true;
 }
 
+void output_place_format(uint64_t num, uint64_t task, unsigned attempt,
+                         char ret_place[OUTPUT_PLACE_BYTES]) {
+    snprintf(ret_place, OUTPUT_PLACE_BYTES,
+             "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", num / 1000, num, task,
+             attempt);
+}
+
 bool output_file(struct output *output, uint64_t num, uint64_t task,
                  unsigned attempt, struct text *ret_path,
                  char ret_place[OUTPUT_PLACE_BYTES], struct err *err) {
@@ -203,9 +210,7 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
             owner_inherit(fd, output->files_fd);
         output->made_dir = group + 1;
     }
-    snprintf(ret_place, OUTPUT_PLACE_BYTES,
-             "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", group, num, task,
-             attempt);
+    output_place_format(num, task, attempt, ret_place);
     text_addf(ret_path, "attempts/files/%s", ret_place + 1);
     return true;
 }

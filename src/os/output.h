@@ -59,6 +59,10 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
                  unsigned attempt, struct text *ret_path,
                  char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
 
+/* The place of an attempt's file, which need not exist. */
+void output_place_format(uint64_t num, uint64_t task, unsigned attempt,
+                         char ret_place[OUTPUT_PLACE_BYTES]);
+
 /* An output opened for reading, packed or not. */
 struct output_view {
     int fd; /* -1: nothing is open */

@@ -47,7 +47,7 @@ $ pointsman run -- /no/such/program
 ! pointsman: <id>: perm: cannot execute '/no/such/program': no such program
 = 127
 $ pointsman logs --attempts @last
-| attempt 1  failed  started   ended ...  0 bytes
+| attempt 1  failed  assigned ...  ended ...  0 bytes
 |     cannot execute '/no/such/program': no such program
 $ pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
 | event":"failed-to-start

@@ -183,6 +183,11 @@ server_is_killed() {
     pointsman hold array plain
     within sh -c 'until [ "$(cat base/attempts/files/*/* | grep -c printed)" -ge 4 ]
         do :; done'
+    for id in plain array; do
+        pointsman logs --attempts $id >shown
+        says '8 bytes' shown
+        says_not 'started  ' shown
+    done
     pointsman cancel cancelled
     kill -KILL "$server"
     expect_exit "$server" 137
@@ -192,6 +197,9 @@ server_is_killed() {
         pointsman logs --attempts --json $id >first
         pointsman logs --attempts --json $id | cmp first -
         says '"lost"' first
+        same "bytes of $id" "$(jq .output_bytes first)" 8
+        pointsman logs --attempts $id >shown
+        says_not 'started  ' shown
         says_not failed-to-start first
         ends 0 pointsman logs --attempt 1 $id
         says printed out
