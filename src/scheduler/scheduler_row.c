@@ -96,6 +96,8 @@ void scheduler_row_end(struct scheduler *scheduler,
         .peak_kib = end->peak_kib,
         .trace = row_trace(scheduler, attempt),
     };
+    if (row.status == TASK_UNSTARTED && end->started.ns != 0)
+        row.status = TASK_LOST; /* stopped, and its job returned */
     if (attempt->node != NULL) {
         row.task = &task;
         row.status = task.status;

@@ -121,6 +121,8 @@ returns() {
     expect_exit "$server" 0
     ! lives "$process" || wrong 'the process of long is alive'
     same 'state of long' "$(state_of long)" 'pending returned'
+    pointsman logs --attempts long >attempts
+    says "attempt 1  lost  started 2" attempts
     serve_begin
     begun long
     open_gate long
