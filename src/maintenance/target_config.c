@@ -189,9 +189,13 @@ static const char *repository_fault(const char *path, struct span branch,
                                     struct arena *arena) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT, ref = TEXT_INIT;
     const char *fault = NULL;
+    char tip[OID_BYTES];
     if (!branch_tip_directory(path, &dir) ||
         !branch_tip_ref(path, branch, &ref))
-        return arena_printf(arena, "'%s' has no such branch", path);
+        return arena_printf(arena, "cannot read repository '%s'", path);
+    if (branch_tip_read(path, branch, tip) && tip[0] == '\0')
+        return arena_printf(arena, "no branch '%.*s' in the repository '%s'",
+                            (int)branch.len, branch.p, path);
     const char *at = text_string(&dir);
     for (size_t i = 0; fault == NULL && i < COUNT(written); i++)
         fault = directory_fault(at, written[i], arena);

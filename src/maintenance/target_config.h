@@ -35,11 +35,11 @@ const char *target_config_space_fault(const char *repository,
                                       struct arena *arena);
 
 /* For a target that a set has found unavailable: a sentence in the arena on
- * what is in the way of a set now. It looks for directories that the caller
- * cannot write, for locks, and for programs of checks and commands that cannot
- * be started. NULL: nothing of that. `path`: of the repository. A landing holds
- * the lock of its branch for a moment, so this is not for a target without such
- * a record. */
+ * what is in the way of a set now. It looks for a missing branch, directories
+ * that the caller cannot write, locks, and programs of checks and commands that
+ * cannot be started. NULL: nothing of that. `path`: of the repository. A landing
+ * holds the lock of its branch for a moment, so this is not for a target without
+ * such a record. */
 const char *target_config_fault(const struct config_target *target,
                                 const char *path, struct arena *arena);
 
