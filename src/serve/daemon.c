@@ -53,6 +53,17 @@ static int complain(const struct err *err) {
     return err_exit_status(err->kind);
 }
 
+/* Without a handler, these would end a process that starts, and one that is
+ * about to execute another program. They wait for watch_signals. */
+static void hold_signals(void) {
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGUSR1);
+    sigaddset(&held, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &held, NULL);
+}
+
 /* ---- ending ------------------------------------------------------------- */
 
 static void close_all(struct daemon *daemon) {
@@ -241,7 +252,10 @@ static bool hand_over(struct daemon *daemon, struct err *err) {
     fd_close(&daemon->serve_lock);
     daemon->program_fd = state.program_fd;
     daemon->state_fd = upgrade_state_write(&state, err);
-    return daemon->state_fd >= 0;
+    if (daemon->state_fd < 0)
+        return false;
+    hold_signals();
+    return true;
 }
 
 static void on_leave(void *ctx) {
@@ -459,6 +473,7 @@ int daemon_run(const struct daemon_options *options) {
     };
     log_init(options->answers ? "serve" : "daemon",
              options->quiet ? LOG_ERROR : LOG_INFO);
+    hold_signals();
     find_program(&daemon);
     if (!read_before(&daemon, &err) ||
         !base_open(options->base_path, &how, &daemon.base, &err)) {
