@@ -12,6 +12,11 @@ static void put_holds(struct json *json, unsigned holds) {
     json_put_text(json, "holds", text_span(&words));
 }
 
+static void put_number(struct json *json, const char *key, int64_t number) {
+    if (number != 0)
+        json_put_i64(json, key, number);
+}
+
 struct span event_facts_format(const struct event_facts *facts,
                                struct arena *arena) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -21,6 +26,7 @@ struct span event_facts_format(const struct event_facts *facts,
     put_holds(&json, facts->holds);
 #define PUT_TEXT json_put_text
 #define PUT_TIME json_put_time
+#define PUT_NUMBER put_number
 #define PUT_FLAG json_put_flag
 #define EVENT_FACT(type, name) PUT_##type(&json, #name, facts->name);
 #include "core/event_facts.def"
@@ -32,6 +38,12 @@ static bool get_time(struct json_value value, struct arena *arena,
                      struct wall *ret) {
     struct span text;
     return json_get_string(value, arena, &text) && wall_parse(text, ret);
+}
+
+static bool get_number(struct json_value value, struct arena *arena,
+                       int64_t *ret) {
+    (void)arena;
+    return json_get_i64(value, ret);
 }
 
 static bool get_flag(struct json_value value, struct arena *arena, bool *ret) {
@@ -65,6 +77,7 @@ bool event_facts_parse(struct span text, struct arena *arena,
             ok = get_holds(value, arena, &ret_facts->holds);
 #define GET_TEXT json_get_string
 #define GET_TIME get_time
+#define GET_NUMBER get_number
 #define GET_FLAG get_flag
 #define EVENT_FACT(type, name) else if (span_is(key, #name)) \
             ok = GET_##type(value, arena, &ret_facts->name);

@@ -5,6 +5,7 @@
  *     {"owed":"2026-11-21T19:20:21.123Z"}
  *     {"rollback":"ID","because":"ID"}
  *     {"overdue":true}
+ *     {"source":"hosts","added":12}
  *
  * event_facts.def lists the members besides "holds". Only the members that
  * apply are present; unknown members are skipped. An event without facts has no
@@ -20,9 +21,10 @@
 
 enum { EVENT_FACTS_BYTES = 2000 }; /* maximum size of the object */
 
-/* The types: absent are empty text, time 0 and false. */
+/* The types: absent are empty text, time 0, number 0 and false. */
 #define EVENT_FACT_TEXT struct span
 #define EVENT_FACT_TIME struct wall
+#define EVENT_FACT_NUMBER int64_t
 #define EVENT_FACT_FLAG bool
 
 struct event_facts {

@@ -1,11 +1,12 @@
 #include "nodes/node_refresh.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "nodes/node_config.h"
 #include "nodes/node_source.h"
 
-enum { STEP_ROWS = 2000 };
+enum { STEP_ROWS = 5000 };
 
 void node_refresh_clear(struct node_refresh *refresh) {
     arena_clear(&refresh->arena);
@@ -85,15 +86,29 @@ static struct node_refresh_source *source_of(struct node_refresh *refresh,
 
 static bool is_same(const struct node_row *a, const struct node_row *b) {
     return span_equal(a->level, b->level) && span_equal(a->source, b->source) &&
-           a->enabled == b->enabled && span_equal(a->tags, b->tags);
+           a->enabled == b->enabled && span_equal(a->tags, b->tags) &&
+           a->expires.ns == b->expires.ns;
 }
 
-/* Rows of the list that are kept need not be written, and recorded rows that
- * are to stay are marked too. */
+/* The source that was refreshed last goes first, because nodes of later sources
+ * are below those of earlier ones, but not the other way round. */
+static int drops_sooner(const void *a, const void *b) {
+    const struct node_row *x = *(struct node_row *const *)a;
+    const struct node_row *y = *(struct node_row *const *)b;
+    int order = (x->depth < y->depth) - (x->depth > y->depth);
+
+    return order != 0 ? order : (x->place < y->place) - (x->place > y->place);
+}
+
+/* Rows of the list that are kept need not be written; a row that is only
+ * changed has its place. */
 static void compare(struct node_refresh *refresh) {
+    refresh->drops = arena_alloc(&refresh->arena, (refresh->row_count + 1) *
+                                                      sizeof(*refresh->drops));
     for (size_t i = 0; i < refresh->list.count; i++) {
         refresh->list.rows[i].is_kept = false;
-        source_of(refresh, refresh->list.rows[i].source)->added++;
+        refresh->list.rows[i].place = 0;
+        source_of(refresh, refresh->list.rows[i].source)->counts.added++;
     }
     for (size_t i = 0; i < refresh->row_count; i++) {
         struct node_row *row = &refresh->rows[i];
@@ -101,16 +116,21 @@ static void compare(struct node_refresh *refresh) {
             node_list_find(&refresh->list, row->name, row->parent);
         struct node_refresh_source *source =
             source_of(refresh, wanted != NULL ? wanted->source : row->source);
-        row->is_kept = wanted != NULL;
         if (wanted == NULL) {
+            refresh->drops[refresh->drop_count++] = row;
+            row->depth =
+                source == NULL ? 0 : (unsigned)(source - refresh->sources) + 1;
             if (source != NULL)
-                source->removed++;
+                source->counts.removed++;
             continue;
         }
+        wanted->place = row->place;
         wanted->is_kept = is_same(row, wanted);
-        source->added--;
-        source->changed += !wanted->is_kept;
+        source->counts.added--;
+        source->counts.changed += !wanted->is_kept;
     }
+    qsort(refresh->drops, refresh->drop_count, sizeof(struct node_row *),
+          drops_sooner);
 }
 
 bool node_refresh_begin(struct node_refresh *refresh, const struct base *base,
@@ -128,26 +148,22 @@ bool node_refresh_begin(struct node_refresh *refresh, const struct base *base,
         return false;
     }
     compare(refresh);
-    refresh->drop_at = refresh->row_count;
     return true;
 }
 
 /* ---- recording ----------------------------------------------------------- */
 
+/* The nodes that changed have events of their own. The same error is told
+ * once. */
 static struct span detail_of(const struct node_refresh_source *source,
                              struct arena *arena) {
     struct span error = span_of(source->err.text);
 
-    if (error.len > 0) /* the same error is told once */
+    if (error.len > 0)
         return span_equal(error, source->before.error) ? SPAN("") : error;
-    if (source->added + source->changed + source->removed == 0 &&
-        source->before.refreshed.ns > 0 && source->before.failed.ns == 0)
+    if (source->before.failed.ns == 0)
         return SPAN("");
-    return span_of(arena_printf(arena,
-                                "%" PRIu64 " nodes: %" PRIu64 " added, %" PRIu64
-                                " changed, %" PRIu64 " removed",
-                                source->nodes, source->added, source->changed,
-                                source->removed));
+    return span_of(arena_printf(arena, "%" PRIu64 " nodes", source->nodes));
 }
 
 static void add_result(struct node_refresh *refresh,
@@ -175,24 +191,62 @@ static void add_results(struct node_refresh *refresh,
             node_row_drop_source(batch, refresh->recorded[i].name);
 }
 
+/* Counts in one event the rows that follow each other and are of one source. */
+struct recording {
+    struct store_batch *batch;
+    struct span source;
+    struct node_counts counts;
+    size_t rows;
+};
+
+static void end_event(struct recording *recording) {
+    const struct node_counts *counts = &recording->counts;
+
+    if (counts->added + counts->changed + counts->removed > 0)
+        node_row_changed(recording->batch, recording->source, counts);
+    recording->counts = (struct node_counts){0};
+}
+
+static struct node_counts *count_row(struct recording *recording,
+                                     struct span source) {
+    if (!span_equal(recording->source, source))
+        end_event(recording);
+    recording->source = source;
+    recording->rows++;
+    return &recording->counts;
+}
+
+static void put(struct recording *recording, const struct node_row *row) {
+    struct node_counts *counts = count_row(recording, row->source);
+
+    node_row_put(recording->batch, row);
+    if (row->place > 0)
+        counts->changed++;
+    else
+        counts->added++;
+}
+
+static void drop(struct recording *recording, const struct node_row *row,
+                 struct wall now) {
+    count_row(recording, row->source)->removed++;
+    node_row_drop(recording->batch, row->name, row->parent, now);
+}
+
 void node_refresh_step(struct node_refresh *refresh,
                        struct store_batch *batch) {
-    size_t count = 0;
+    struct recording recording = {.batch = batch};
+    struct wall before = wall_from_s(wall_s(refresh->now) - NODE_GONE_KEPT_S);
 
-    for (; refresh->put_at < refresh->list.count && count < STEP_ROWS;
+    for (; refresh->put_at < refresh->list.count && recording.rows < STEP_ROWS;
          refresh->put_at++)
-        if (!refresh->list.rows[refresh->put_at].is_kept) {
-            node_row_put(batch, &refresh->list.rows[refresh->put_at]);
-            count++;
-        }
-    for (; refresh->drop_at > 0 && count < STEP_ROWS; refresh->drop_at--) {
-        const struct node_row *row = &refresh->rows[refresh->drop_at - 1];
-        if (!row->is_kept) {
-            node_row_drop(batch, row->name, row->parent);
-            count++;
-        }
-    }
-    if (count == STEP_ROWS)
+        if (!refresh->list.rows[refresh->put_at].is_kept)
+            put(&recording, &refresh->list.rows[refresh->put_at]);
+    for (; refresh->drop_at < refresh->drop_count && recording.rows < STEP_ROWS;
+         refresh->drop_at++)
+        drop(&recording, refresh->drops[refresh->drop_at], refresh->now);
+    end_event(&recording);
+    node_row_prune(batch, before, STEP_ROWS);
+    if (recording.rows == STEP_ROWS)
         return;
     add_results(refresh, batch);
     refresh->is_done = true;

@@ -12,7 +12,8 @@
 struct node_refresh_source {
     struct span name;
     struct node_source_row before; /* as it is recorded */
-    uint64_t nodes, added, changed, removed;
+    uint64_t nodes;
+    struct node_counts counts;
     bool is_chosen; /* it was refreshed, not only kept */
     struct err err; /* text empty: it did not fail */
 };
@@ -28,7 +29,9 @@ struct node_refresh {
     size_t source_count;
     struct node_source_row *recorded; /* sources, those that are gone too */
     size_t recorded_count;
-    size_t put_at, drop_at; /* what is recorded; drop_at counts down */
+    struct node_row **drops; /* those of `rows` that go, in that order */
+    size_t drop_count;
+    size_t put_at, drop_at; /* up to here it is recorded */
     bool is_done;
 };
 

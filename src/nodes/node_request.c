@@ -8,6 +8,8 @@
 
 struct listing {
     int64_t after;
+    bool is_changes;
+    struct node_mark mark;            /* of changes */
     struct span level, source, below; /* p NULL: any */
 };
 
@@ -29,13 +31,16 @@ static void row_json(struct api_call *call, const struct node_row *row) {
     json_put_span(&json, "name", row->name);
     json_put_span(&json, "level", row->level);
     json_put_text(&json, "parent", row->parent);
-    json_put_bool(&json, "enabled", row->enabled);
+    json_put_bool(&json, "enabled", node_row_is_enabled(row, api_now(call)));
     json_key(&json, "tags");
     json_array(&json);
     while (rest.len > 0 && span_cut(&rest, ' ', &tag))
         json_span(&json, tag);
     json_end(&json);
     json_put_span(&json, "source", row->source);
+    json_put_time(&json, "expires", row->expires);
+    json_put_time(&json, "gone", row->gone);
+    json_put_i64(&json, "seq", (int64_t)row->seq);
     json_end(&json);
     text_addc(&call->out, '\n');
 }
@@ -46,8 +51,11 @@ static bool list_step(struct api_call *call, struct err *err) {
     struct node_row *rows;
     size_t count;
 
-    if (!node_row_list(call->api->options.store, listing->after, API_PAGE,
-                       &arena, &rows, &count, err))
+    if (!(listing->is_changes
+              ? node_row_changes(call->api->options.store, &listing->mark,
+                                 API_PAGE, &arena, &rows, &count, err)
+              : node_row_list(call->api->options.store, listing->after,
+                              API_PAGE, &arena, &rows, &count, err)))
         return false;
     for (size_t i = 0; i < count; i++) {
         listing->after = rows[i].place;
@@ -63,11 +71,21 @@ static void list_work(struct api_call *call) {
     api_steps(call, list_step);
 }
 
+static bool read_since(struct api_call *call, struct listing *listing) {
+    if (!api_query_u64(call, "since", INT64_MAX, &listing->mark.seq))
+        return false;
+    listing->is_changes = api_query(call, "since").p != NULL;
+    if (listing->mark.seq > 0) /* behind all rows of that event */
+        listing->mark.place = INT64_MAX;
+    return true;
+}
+
 void node_request_list(struct api_call *call) {
-    static const char *const keys[] = {"level", "source", "below", NULL};
+    static const char *const keys[] = {"level", "source", "below", "since",
+                                       NULL};
     struct listing *listing = arena_alloc(&call->arena, sizeof(*listing));
 
-    if (!api_query_check(call, keys))
+    if (!api_query_check(call, keys) || !read_since(call, listing))
         return;
     listing->level = api_query(call, "level");
     listing->source = api_query(call, "source");
@@ -122,9 +140,9 @@ static void result_json(struct api_call *call,
     json_object(&json);
     json_put_span(&json, "name", source->name);
     json_put_i64(&json, "nodes", source->nodes);
-    json_put_i64(&json, "added", source->added);
-    json_put_i64(&json, "changed", source->changed);
-    json_put_i64(&json, "removed", source->removed);
+    json_put_i64(&json, "added", (int64_t)source->counts.added);
+    json_put_i64(&json, "changed", (int64_t)source->counts.changed);
+    json_put_i64(&json, "removed", (int64_t)source->counts.removed);
     json_put_text(&json, "error", span_of(source->err.text));
     json_end(&json);
     text_addc(&call->out, '\n');

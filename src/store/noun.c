@@ -109,6 +109,16 @@ bool store_operation_event(struct store_operation *operation,
                            enum event_kind kind, struct span id,
                            struct span reason, struct span detail,
                            struct err *err) {
+    static const struct event_facts none;
+    return store_operation_event_facts(operation, kind, id, reason, detail,
+                                       &none, err);
+}
+
+bool store_operation_event_facts(struct store_operation *operation,
+                                 enum event_kind kind, struct span id,
+                                 struct span reason, struct span detail,
+                                 const struct event_facts *facts,
+                                 struct err *err) {
     struct store_event event = {
         .kind = kind,
         .id = id,
@@ -116,6 +126,7 @@ bool store_operation_event(struct store_operation *operation,
         .to = STATE_NONE,
         .reason = reason,
         .detail = detail,
+        .facts = event_facts_format(facts, operation->arena),
     };
     if (!apply_event(operation->apply, operation->op, NULL, event, err))
         return false;

@@ -145,6 +145,12 @@ bool store_operation_event(struct store_operation *operation,
                            enum event_kind kind, struct span id,
                            struct span reason, struct span detail,
                            struct err *err);
+/* The same, with facts. */
+bool store_operation_event_facts(struct store_operation *operation,
+                                 enum event_kind kind, struct span id,
+                                 struct span reason, struct span detail,
+                                 const struct event_facts *facts,
+                                 struct err *err);
 /* The same for an event about a job, with facts: `num` must exist, otherwise the
  * result is UNKNOWN. Everything lives as long as the batch, but the facts are
  * copied. */

@@ -25,9 +25,9 @@ $ pointsman nodes | sed 's/ *$//'
 | x      shard  h1               more    a
 | h1__0  shard  h3               more
 $ pointsman nodes --below h3 --source more --json
-| {"name":"h1__0","level":"shard","parent":"h3","enabled":true,"tags":[],"source":"more"}
+| {"name":"h1__0","level":"shard","parent":"h3","enabled":true,"tags":[],"source":"more","seq":3}
 $ pointsman nodes --level host --json | tail -1
-| {"name":"h3","level":"host","enabled":true,"tags":[],"source":"hosts"}
+| {"name":"h3","level":"host","enabled":true,"tags":[],"source":"hosts","seq":1}
 # A second refresh finds nothing new, and says nothing in the history.
 $ pointsman nodes refresh hosts
 | hosts: 3 nodes, 0 added, 0 changed, 0 removed

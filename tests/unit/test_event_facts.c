@@ -49,6 +49,7 @@ static void every_fact_is_parsed_as_it_was_formatted(void **state) {
 #define SAMPLE_TEXT(name) SPAN(name " \"quoted\" \\")
 #define SAMPLE_TIME(name) \
     { 1700000000123000000 }
+#define SAMPLE_NUMBER(name) (-5)
 #define SAMPLE_FLAG(name) true
 #define EVENT_FACT(type, name) .name = SAMPLE_##type(#name),
 #include "core/event_facts.def"
@@ -59,6 +60,7 @@ static void every_fact_is_parsed_as_it_was_formatted(void **state) {
     assert_int_equal(back.holds, facts.holds);
 #define SAME_TEXT(a, b) assert_true(span_equal(a, b))
 #define SAME_TIME(a, b) assert_int_equal((a).ns, (b).ns)
+#define SAME_NUMBER(a, b) assert_int_equal(a, b)
 #define SAME_FLAG(a, b) assert_int_equal(a, b)
 #define EVENT_FACT(type, name) SAME_##type(back.name, facts.name);
 #include "core/event_facts.def"
@@ -83,6 +85,7 @@ static void invalid_facts_are_refused(void **state) {
                                         "{\"key\":1}",
                                         "{\"holds\":true}",
                                         "{\"owed\":\"soon\"}",
+                                        "{\"added\":\"5\"}",
                                         "{\"settled\":\"yes\"}"};
     struct event_facts facts;
     for (size_t i = 0; i < COUNT(texts); i++)
