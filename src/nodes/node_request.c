@@ -3,6 +3,7 @@
 #include "api/api_call.h"
 #include "nodes/node_refresh.h"
 #include "nodes/node_row.h"
+#include "nodes/nodes_role.h"
 
 /* ---- the nodes ----------------------------------------------------------- */
 
@@ -128,72 +129,187 @@ void node_request_sources(struct api_call *call) {
 
 /* ---- a refresh ----------------------------------------------------------- */
 
+/* The sources are marked first. Whoever holds the role refreshes them; if
+ * nobody does, this call takes the role until it has done so itself. */
+struct refreshing {
+    struct span *names;
+    size_t count;
+    int lock; /* -1: the role is not held here */
+    struct node_refresh refresh;
+};
+
 static void refresh_clear(struct api_call *call) {
-    node_refresh_clear(call->state);
+    struct refreshing *refreshing = call->state;
+
+    node_refresh_clear(&refreshing->refresh);
+    if (refreshing->lock >= 0)
+        base_give_role(call->api->options.base, nodes_role.name,
+                       &refreshing->lock);
 }
 
 static void result_json(struct api_call *call,
-                        const struct node_refresh_source *source) {
+                        const struct node_source_row *source) {
     struct json json;
 
     json_open(&json, &call->out);
     json_object(&json);
     json_put_span(&json, "name", source->name);
-    json_put_i64(&json, "nodes", source->nodes);
+    json_put_i64(&json, "nodes", (int64_t)source->nodes);
     json_put_i64(&json, "added", (int64_t)source->counts.added);
     json_put_i64(&json, "changed", (int64_t)source->counts.changed);
     json_put_i64(&json, "removed", (int64_t)source->counts.removed);
-    json_put_text(&json, "error", span_of(source->err.text));
+    json_put_text(&json, "error", source->error);
     json_end(&json);
     text_addc(&call->out, '\n');
 }
 
-static void refresh_end(struct api_call *call) {
-    const struct node_refresh *refresh = call->state;
-
-    api_trigger(call->api);
-    api_reply(call, 200, api_lines);
-    for (size_t i = 0; i < refresh->source_count; i++)
-        if (refresh->sources[i].is_chosen)
-            result_json(call, &refresh->sources[i]);
-    api_end(call);
+static const struct node_source_row *
+find_row(const struct node_source_row *rows, size_t count, struct span name) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(rows[i].name, name))
+            return &rows[i];
+    return NULL;
 }
 
-static void refresh_work(struct api_call *call);
+/* Answers if none of the sources is to be refreshed any more. */
+static bool answer(struct api_call *call, bool *ret_answered, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct refreshing *refreshing = call->state;
+    const struct node_source_row *row;
+    struct node_source_row *rows;
+    size_t count;
 
-static void refresh_done(void *ctx, struct store_batch *batch, bool ok,
-                         const struct err *err) {
+    *ret_answered = false;
+    if (!node_row_sources(call->api->options.store, &arena, &rows, &count, err))
+        return false;
+    for (size_t i = 0; i < refreshing->count; i++) {
+        row = find_row(rows, count, refreshing->names[i]);
+        if (row != NULL && row->asked > 0)
+            return true;
+    }
+    *ret_answered = true;
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < refreshing->count; i++) {
+        row = find_row(rows, count, refreshing->names[i]);
+        if (row != NULL) /* it may have left the configuration meanwhile */
+            result_json(call, row);
+    }
+    api_end(call);
+    return true;
+}
+
+static void here_recorded(void *ctx, struct store_batch *batch, bool ok,
+                          const struct err *err) {
     struct api_call *call = ctx;
-    const struct node_refresh *refresh;
 
     (void)batch;
     if (!api_unhold(call))
         return;
-    refresh = call->state;
     if (!ok)
         api_fail(call, err);
-    else if (refresh->is_done)
-        refresh_end(call);
-    else
-        refresh_work(call);
     api_poke(call);
 }
 
-static void refresh_work(struct api_call *call) {
+static bool here_begin(struct api_call *call, struct err *err) {
+    struct refreshing *refreshing = call->state;
+    struct node_refresh *refresh = &refreshing->refresh;
+    struct base *base = call->api->options.base;
+
+    if (!base_run_as_owner(base, err) ||
+        !node_refresh_begin(refresh, base, api_now(call), err))
+        return false;
+    for (size_t i = 0; i < refresh->source_count; i++)
+        refresh->sources[i].is_chosen = refresh->sources[i].before.asked > 0;
+    return true;
+}
+
+static bool here_step(struct api_call *call, struct err *err) {
+    struct refreshing *refreshing = call->state;
+    struct node_refresh *refresh = &refreshing->refresh;
     struct store_batch *batch;
 
-    if (call->pending > 0 || call->ended)
+    if (refresh->next == NODE_REFRESH_RECORD) {
+        batch = api_batch(call);
+        node_refresh_record(refresh, batch);
+        api_hold(call);
+        store_submit(batch, here_recorded, call);
+        return true;
+    }
+    if (refresh->next == NODE_REFRESH_STEP && !node_refresh_step(refresh, err))
+        return false;
+    api_turn_in(call, 0);
+    if (refresh->next != NODE_REFRESH_OVER)
+        return true;
+    refresh_clear(call);
+    api_trigger(call->api);
+    return true;
+}
+
+enum { ROLE_LOOK_MS = 200 /* whether somebody holds the role */ };
+
+static bool refresh_step(struct api_call *call, struct err *err) {
+    struct refreshing *refreshing = call->state;
+    struct base *base = call->api->options.base;
+    bool answered;
+
+    if (refreshing->lock >= 0)
+        return here_step(call, err);
+    if (!answer(call, &answered, err) || answered)
+        return answered;
+    if (base_take_role(base, nodes_role.name, LOCK_PID_BORROW,
+                       &refreshing->lock, err))
+        return here_begin(call, err) && here_step(call, err);
+    api_turn_in(call, ROLE_LOOK_MS);
+    return err->kind == ERR_RUNNING;
+}
+
+static void refresh_work(struct api_call *call) {
+    struct err err = {0};
+
+    if (call->pending == 0 && !call->ended && !refresh_step(call, &err))
+        api_fail(call, &err);
+}
+
+static void refresh_asked(void *ctx, struct store_batch *batch, bool ok,
+                          const struct err *err) {
+    struct api_call *call = ctx;
+
+    (void)batch;
+    if (!api_unhold(call))
         return;
-    batch = api_batch(call);
-    node_refresh_step(call->state, batch);
-    api_hold(call);
-    store_submit(batch, refresh_done, call);
+    if (ok)
+        api_trigger(call->api);
+    else
+        api_fail(call, err);
+    api_poke(call);
+}
+
+/* Those of the configuration; `only` empty: all. */
+static bool choose(struct api_call *call, struct span only,
+                   struct refreshing *refreshing, struct err *err) {
+    const struct config *config = &call->api->options.base->config;
+    const struct config_node_source *source;
+    size_t count = 0;
+
+    while (node_config_source_at(config, count) != NULL)
+        count++;
+    refreshing->names =
+        arena_alloc(&call->arena, (count + 1) * sizeof(*refreshing->names));
+    for (size_t i = 0; (source = node_config_source_at(config, i)) != NULL; i++)
+        if (only.len == 0 || span_equal(source->name, only))
+            refreshing->names[refreshing->count++] =
+                arena_span(&call->arena, source->name);
+    return refreshing->count > 0 || only.len == 0 ||
+           err_set(err, ERR_NO_JOB,
+                   "there is no section [node-source \"%.*s\"]", (int)only.len,
+                   only.p);
 }
 
 void node_request_refresh(struct api_call *call) {
     static const char *const keys[] = {"source", NULL};
-    struct node_refresh *refresh = arena_alloc(&call->arena, sizeof(*refresh));
-    struct base *base = call->api->options.base;
+    struct refreshing *refreshing =
+        arena_alloc(&call->arena, sizeof(*refreshing));
+    struct store_batch *batch;
     struct json_value body;
     struct span source = SPAN("");
     struct err err = {0};
@@ -201,16 +317,21 @@ void node_request_refresh(struct api_call *call) {
     if (!api_body_object(call, keys, &body) ||
         !api_body_string(call, body, "source", &source))
         return;
-    if (base == NULL) {
+    *refreshing = (struct refreshing){.lock = -1};
+    refreshing->refresh.next = NODE_REFRESH_OVER;
+    if (call->api->options.base == NULL)
         err_set(&err, ERR_UNAVAILABLE, "the base is not open");
+    if (err.text[0] != '\0' || !choose(call, source, refreshing, &err)) {
         api_fail(call, &err);
         return;
     }
-    if (!node_refresh_begin(refresh, base, source, api_now(call), &err)) {
-        api_fail(call, &err);
-        return;
-    }
-    call->state = refresh;
+    call->state = refreshing;
     call->clear = refresh_clear;
-    refresh_work(call);
+    call->work = refresh_work;
+    api_watch(call, 0);
+    batch = api_batch(call);
+    for (size_t i = 0; i < refreshing->count; i++)
+        node_row_ask(batch, refreshing->names[i]);
+    api_hold(call);
+    store_submit(batch, refresh_asked, call);
 }

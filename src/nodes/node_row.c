@@ -12,6 +12,7 @@ enum {
     CHANGES,
     EXISTS,
     SOURCE_PUT,
+    SOURCE_ASK,
     SOURCE_DROP,
     SOURCES
 };
@@ -47,14 +48,23 @@ static const char *const statements[] = {
          "ORDER BY n.seq, n.place LIMIT ?3"),
     [EXISTS] = "SELECT place FROM node WHERE name = ?1 AND gone = 0 LIMIT 1",
     [SOURCE_PUT] =
-        ("INSERT INTO node_source (name, refreshed, nodes, failed, error) "
-         "VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET "
-         "refreshed = excluded.refreshed, nodes = excluded.nodes, "
-         "failed = excluded.failed, error = excluded.error"),
+        ("INSERT INTO node_source (name, refreshed, nodes, failed, error, "
+         "added, changed, removed, asked) "
+         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0) "
+         "ON CONFLICT (name) DO UPDATE SET refreshed = excluded.refreshed, "
+         "nodes = excluded.nodes, failed = excluded.failed, "
+         "error = excluded.error, added = excluded.added, "
+         "changed = excluded.changed, removed = excluded.removed, "
+         "asked = CASE WHEN node_source.asked > ?9 "
+         "THEN node_source.asked ELSE 0 END"),
+    [SOURCE_ASK] =
+        ("INSERT INTO node_source (name, refreshed, nodes, failed, error, "
+         "asked) VALUES (?1, 0, 0, 0, '', ?2) "
+         "ON CONFLICT (name) DO UPDATE SET asked = excluded.asked"),
     [SOURCE_DROP] = "DELETE FROM node_source WHERE name = ?1",
     [SOURCES] =
-        ("SELECT name, refreshed, nodes, failed, error FROM node_source "
-         "ORDER BY name"),
+        ("SELECT name, refreshed, nodes, failed, error, added, changed, "
+         "removed, asked FROM node_source ORDER BY name"),
 };
 /* clang-format on */
 
@@ -144,13 +154,30 @@ static bool source_operate(struct store_operation *operation, void *args,
                      STORE_VALUES(
                          store_text(row->name), store_number(row->refreshed.ns),
                          store_number((int64_t)row->nodes),
-                         store_number(row->failed.ns), store_text(row->error)),
+                         store_number(row->failed.ns), store_text(row->error),
+                         store_number((int64_t)row->counts.added),
+                         store_number((int64_t)row->counts.changed),
+                         store_number((int64_t)row->counts.removed),
+                         store_number((int64_t)row->asked)),
                      NULL, err) &&
            (source->detail.len == 0 ||
             store_operation_event(operation, EVENT_NODES, row->name,
                                   row->failed.ns > 0 ? SPAN("failed")
                                                      : SPAN("refreshed"),
                                   source->detail, err));
+}
+
+static bool ask_operate(struct store_operation *operation, void *args,
+                        struct err *err) {
+    struct span name = *(const struct span *)args;
+
+    operation->result = STORE_DONE;
+    return store_run(operation->tables, &node_noun, SOURCE_ASK,
+                     STORE_VALUES(store_text(name),
+                                  store_number((int64_t)operation->next_seq)),
+                     NULL, err) &&
+           store_operation_event(operation, EVENT_NODES, name, SPAN("asked"),
+                                 SPAN("to be refreshed"), err);
 }
 
 static bool drop_source_operate(struct store_operation *operation, void *args,
@@ -220,6 +247,14 @@ unsigned node_row_put_source(struct store_batch *batch,
     args->row.error = arena_span(arena, source->error);
     args->detail = arena_span(arena, detail);
     return store_operation_add(batch, source_operate, args);
+}
+
+unsigned node_row_ask(struct store_batch *batch, struct span source) {
+    struct arena *arena = store_batch_arena(batch);
+    struct span *args = arena_alloc(arena, sizeof(*args));
+
+    *args = arena_span(arena, source);
+    return store_operation_add(batch, ask_operate, args);
 }
 
 unsigned node_row_drop_source(struct store_batch *batch, struct span name) {
@@ -358,7 +393,11 @@ bool node_row_sources(struct store *store, struct arena *arena,
             .refreshed = {store_query_number(&query, 1)},
             .nodes = (uint64_t)store_query_number(&query, 2),
             .failed = {store_query_number(&query, 3)},
-            .error = store_query_text(&query, 4, arena)};
+            .error = store_query_text(&query, 4, arena),
+            .counts = {.added = (uint64_t)store_query_number(&query, 5),
+                       .changed = (uint64_t)store_query_number(&query, 6),
+                       .removed = (uint64_t)store_query_number(&query, 7)},
+            .asked = (uint64_t)store_query_number(&query, 8)};
     }
     return false;
 }

@@ -41,12 +41,18 @@ struct node_row {
 /* True if its source and the operators let tasks run there at that time. */
 bool node_row_is_enabled(const struct node_row *row, struct wall now);
 
+struct node_counts {
+    uint64_t added, changed, removed;
+};
+
 struct node_source_row {
     struct span name;
     struct wall refreshed; /* 0: never */
     uint64_t nodes;
-    struct wall failed; /* 0: not since it was refreshed last */
+    struct node_counts counts; /* of the last refresh */
+    struct wall failed;        /* 0: not since it was refreshed last */
     struct span error;
+    uint64_t asked; /* the event that asks for a refresh; 0: nobody does */
 };
 
 /* ---- writing; results as in store.h -------------------------------------- */
@@ -61,16 +67,17 @@ unsigned node_row_drop(struct store_batch *batch, struct span name,
 /* The event for all places of that source that were put and dropped since the
  * event before: NODES about the source, with the reason `changed` and the
  * numbers as facts. */
-struct node_counts {
-    uint64_t added, changed, removed;
-};
 unsigned node_row_changed(struct store_batch *batch, struct span source,
                           const struct node_counts *counts);
 /* Deletes up to `limit` rows of places that were gone before that time. */
 unsigned node_row_prune(struct store_batch *batch, struct wall before,
                         size_t limit);
-/* What became of a refresh. Event NODES with the reason `refreshed` or
- * `failed`, unless `detail` is empty. */
+/* Asks whoever holds the role `nodes` to refresh the source. Event NODES with
+ * the reason `asked`. */
+unsigned node_row_ask(struct store_batch *batch, struct span source);
+/* What became of a refresh; it answers the request source->asked, but no later
+ * one. Event NODES with the reason `refreshed` or `failed`, unless `detail` is
+ * empty. */
 unsigned node_row_put_source(struct store_batch *batch,
                              const struct node_source_row *source,
                              struct span detail);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "nodes/node_line.h"
@@ -10,14 +11,7 @@
 
 enum { FILE_BYTES = 512 << 20 };
 
-struct making {
-    const struct config_node_source *source;
-    struct node_list *list;
-    unsigned level;
-    bool enabled;
-};
-
-static bool add(const struct making *making, struct span name,
+static bool add(struct node_making *making, struct span name,
                 struct span parent, struct span tags, bool disabled,
                 struct err *err) {
     const struct node_row row = {.name = name,
@@ -30,9 +24,17 @@ static bool add(const struct making *making, struct span name,
     return node_list_add(making->list, &row, making->level, err);
 }
 
+/* True if this step may look at one more row. */
+static bool spend(struct node_making *making) {
+    if (making->budget == 0)
+        return false;
+    making->budget--;
+    return true;
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
-static bool add_line(const struct making *making, struct span text,
+static bool add_line(struct node_making *making, struct span text,
                      struct err *err) {
     struct node_line line;
 
@@ -41,111 +43,174 @@ static bool add_line(const struct making *making, struct span text,
                line.disabled, err);
 }
 
-static bool add_listed(const struct making *making, struct err *err) {
+static bool add_listed(struct node_making *making, struct err *err) {
     const struct config_list *nodes = &making->source->node;
 
-    for (size_t i = 0; i < nodes->count; i++)
-        if (!add_line(making, nodes->items[i].text, err))
+    for (; making->listed < nodes->count; making->listed++) {
+        if (!spend(making))
+            return true;
+        if (!add_line(making, nodes->items[making->listed].text, err))
             return false;
+    }
+    making->is_done = true;
     return true;
 }
 
 /* Blank lines, and those that begin with #, are skipped. */
-static bool add_text(const struct making *making, struct span text,
-                     const char *file, struct err *err) {
+static bool add_lines(struct node_making *making, struct err *err) {
     struct span line;
 
-    for (unsigned number = 1; span_cut(&text, '\n', &line); number++) {
+    while (spend(making)) {
+        if (!span_cut(&making->rest, '\n', &line)) {
+            making->is_done = true;
+            return true;
+        }
         line = span_trim(line);
+        making->line++;
         if (line.len > 0 && line.p[0] != '#' && !add_line(making, line, err))
-            return err_wrap(err, "%s:%u", file, number);
+            return err_wrap(err, "%s:%u", making->file, making->line);
     }
     return true;
 }
 
-static bool add_file(const struct base *base, const struct making *making,
-                     struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
+static bool read_file(struct node_making *making, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
-    const char *path = base_resolve(base->path, making->source->file, &arena);
 
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    making->file = base_resolve(making->base->path, making->source->file,
+                                &making->list->arena);
+    fd = open(making->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", path);
-    return dir_read_file(fd, FILE_BYTES, &text, err) &&
-           add_text(making, text_span(&text), path, err);
+        return err_errno(err, errno, "cannot open '%s'", making->file);
+    if (!dir_read_file(fd, FILE_BYTES, &making->text, err))
+        return false;
+    making->rest = text_span(&making->text);
+    return true;
 }
 
-/* ---- ranges -------------------------------------------------------------- */
+static bool add_file(struct node_making *making, struct err *err) {
+    if (making->file == NULL)
+        return read_file(making, err);
+    return add_lines(making, err);
+}
 
-/* "{parent}__{i}" */
-static void name_format(struct span format, struct span parent, uint64_t number,
-                        struct text *out) {
-    text_reset(out);
-    while (format.len > 0) {
-        if (span_starts(format, "{parent}")) {
-            text_addspan(out, parent);
-            format = span_make(format.p + 8, format.len - 8);
-        } else if (span_starts(format, "{i}")) {
-            text_addf(out, "%" PRIu64, number);
-            format = span_make(format.p + 3, format.len - 3);
-        } else {
-            text_addc(out, *format.p);
-            format = span_make(format.p + 1, format.len - 1);
+/* ---- below each parent --------------------------------------------------- */
+
+/* Moves to the next node of the level of parents, each name once; has_parent is
+ * false if there is none, or the step has done enough. */
+static void next_parent(struct node_making *making) {
+    const struct node_list *list = making->list;
+
+    making->has_parent = false;
+    if (span_is(making->source->parents, NODE_INSTANCE)) {
+        making->has_parent = making->parent_at == 0;
+        making->parent = SPAN("");
+        making->parent_at = making->parents_end = 1;
+        return;
+    }
+    while (making->parent_at < making->parents_end && spend(making)) {
+        size_t at = making->parent_at++;
+        if (span_equal(list->rows[at].level, making->source->parents) &&
+            node_list_is_first(list, at)) {
+            making->has_parent = true;
+            making->parent = list->rows[at].name;
+            return;
         }
     }
 }
 
-static bool add_numbers(const struct making *making, struct span parent,
-                        struct err *err) {
-    CLEANUP(text_clear) struct text name = TEXT_INIT;
-    const struct config_node_source *source = making->source;
-    uint64_t first = 0, last = 0;
-
-    if (!node_config_range(source->range, &first, &last))
-        return err_set(err, ERR_DATA, "its range is not valid");
-    for (uint64_t i = first;; i++) {
-        name_format(source->format,
-                    parent.len > 0 ? parent : SPAN(NODE_INSTANCE), i, &name);
-        if (!node_line_check_name(text_span(&name), err))
-            return err_wrap(err, "name '%s'", text_string(&name));
-        if (!add(making, text_span(&name), parent, SPAN(""), false, err))
-            return false;
-        if (i == last)
-            return true;
-    }
+/* True if it is at a parent; otherwise all of them were there (is_done), or the
+ * step has done enough. */
+static bool at_parent(struct node_making *making) {
+    if (!making->has_parent)
+        next_parent(making);
+    making->is_done =
+        !making->has_parent && making->parent_at == making->parents_end;
+    return making->has_parent;
 }
 
-/* Below each node of the level of parents, once for each name. */
-static bool add_range(const struct making *making, struct err *err) {
-    struct node_list *list = making->list;
-    size_t count = list->count;
+/* The words {parent} and `key` of the format are replaced. */
+static bool format_name(const struct node_making *making, const char *key,
+                        const char *value, struct text *out, struct err *err) {
+    struct span format = making->source->format, word = span_of(key);
+    struct span parent =
+        making->parent.len > 0 ? making->parent : SPAN(NODE_INSTANCE);
 
-    if (span_is(making->source->parents, NODE_INSTANCE))
-        return add_numbers(making, SPAN(""), err);
-    for (size_t i = 0; i < count; i++) {
-        struct span name = list->rows[i].name;
-        if (span_equal(list->rows[i].level, making->source->parents) &&
-            node_list_is_first(list, i) && !add_numbers(making, name, err))
+    text_reset(out);
+    while (format.len > 0) {
+        struct span found = SPAN("{parent}");
+        if (span_starts(format, "{parent}")) {
+            text_addspan(out, parent);
+        } else if (span_starts(format, key)) {
+            text_adds(out, value);
+            found = word;
+        } else {
+            text_addc(out, *format.p);
+            found.len = 1;
+        }
+        format = span_make(format.p + found.len, format.len - found.len);
+    }
+    return node_line_check_name(text_span(out), err) ||
+           err_wrap(err, "name '%s'", text_string(out));
+}
+
+static bool add_number(struct node_making *making, struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    char number[24];
+
+    snprintf(number, sizeof(number), "%" PRIu64, making->number);
+    return format_name(making, "{i}", number, &name, err) &&
+           add(making, text_span(&name), making->parent, SPAN(""), false, err);
+}
+
+static bool begin_numbers(struct node_making *making, struct err *err) {
+    return node_config_range(making->source->range, &making->number,
+                             &making->number_end) ||
+           err_set(err, ERR_DATA, "its range is not valid");
+}
+
+static bool add_range(struct node_making *making, struct err *err) {
+    while (at_parent(making) && spend(making)) {
+        if (!add_number(making, err))
             return false;
+        if (making->number++ == making->number_end) {
+            making->has_parent = false;
+            if (!begin_numbers(making, err))
+                return false;
+        }
     }
     return true;
 }
 
-bool node_source_make(const struct base *base,
-                      const struct config_node_source *source,
-                      struct node_list *list, struct err *err) {
-    struct making making = {.source = source,
-                            .list = list,
-                            .enabled = config_is_yes(source->enabled)};
+/* ---- life ---------------------------------------------------------------- */
 
-    if (!node_config_level(&base->config, source->level, &making.level))
+bool node_making_begin(struct node_making *making, const struct base *base,
+                       const struct config_node_source *source,
+                       struct node_list *list, struct err *err) {
+    *making = (struct node_making){.base = base,
+                                   .source = source,
+                                   .list = list,
+                                   .enabled = config_is_yes(source->enabled),
+                                   .parents_end = list->count};
+    if (span_is(source->parents, NODE_INSTANCE))
+        making->parents_end = 1;
+    if (!node_config_level(&base->config, source->level, &making->level))
         return err_set(err, ERR_DATA, "there is no level '%.*s'",
                        (int)source->level.len, source->level.p);
+    return source->range.len == 0 || begin_numbers(making, err);
+}
+
+void node_making_clear(struct node_making *making) {
+    text_clear(&making->text);
+    *making = (struct node_making){0};
+}
+
+bool node_making_step(struct node_making *making, struct err *err) {
+    const struct config_node_source *source = making->source;
+
+    making->budget = NODE_STEP_ROWS;
     if (source->file.len > 0)
-        return add_file(base, &making, err);
+        return add_file(making, err);
     if (source->range.len > 0)
-        return add_range(&making, err);
-    return add_listed(&making, err);
+        return add_range(making, err);
+    return add_listed(making, err);
 }

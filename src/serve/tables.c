@@ -16,6 +16,7 @@
 #include "nodes/node_config.h"
 #include "nodes/node_request.h"
 #include "nodes/node_row.h"
+#include "nodes/nodes_role.h"
 #include "nodes/resource_config.h"
 #include "nodes/standing_kind.h"
 #include "nodes/standing_request.h"
@@ -41,6 +42,7 @@ static const struct api_route routes[] = {
 const struct role *const serve_roles[] = {
     &prequeue_role,
     &clock_role,
+    &nodes_role,
     &queue_role,
     &exec_role,
     NULL,

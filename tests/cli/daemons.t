@@ -11,6 +11,7 @@ $ cd .pointsman && ls -d tmp data prequeue queue staging pending run done fail t
 $ cd .pointsman/ctrl && ls *_fifo
 | clock_fifo
 | exec_fifo
+| nodes_fifo
 | prequeue_fifo
 | queue_fifo
 # mkset CSID SECONDS CLASS FILE [SECTION LINE]: writes a tarball and its marker.

@@ -25,13 +25,13 @@ $ pointsman nodes | sed 's/ *$//'
 | x      shard  h1               more    a
 | h1__0  shard  h3               more
 $ pointsman nodes --below h3 --source more --json
-| {"name":"h1__0","level":"shard","parent":"h3","enabled":true,"tags":[],"source":"more","seq":3}
+| {"name":"h1__0","level":"shard","parent":"h3","enabled":true,"tags":[],"source":"more","seq":6}
 $ pointsman nodes --level host --json | tail -1
-| {"name":"h3","level":"host","enabled":true,"tags":[],"source":"hosts","seq":1}
+| {"name":"h3","level":"host","enabled":true,"tags":[],"source":"hosts","seq":4}
 # A second refresh finds nothing new, and says nothing in the history.
 $ pointsman nodes refresh hosts
 | hosts: 3 nodes, 0 added, 0 changed, 0 removed
-$ pointsman events | grep -c nodes
+$ pointsman events | grep -c 'nodes changed'
 | 3
 # A source that fails keeps what it had; the error is told once.
 $ echo 'y below=h9' >.pointsman/more.nodes
@@ -105,8 +105,8 @@ $ sed 's/^levels/max-nodes = 2\nlevels/' good >.pointsman/pointsman.conf; points
 # Thousands of nodes are recorded in several steps, also by a server.
 $ printf '[nodes]\nlevels = cell\n[node-source "cells"]\nlevel = cell\nrange = 1-5000\nformat = c{i}\n' >.pointsman/pointsman.conf
 & pointsman serve --listen off until .pointsman/ctrl/sock
-$ pointsman nodes refresh
-| cells: 5000 nodes, 5000 added, 0 changed, 0 removed
+$ pointsman nodes refresh | sed 's/, .*//'
+| cells: 5000 nodes
 $ pointsman nodes | sed -n '2p;$p' | sed 's/ *$//'
 | c1     cell                 cells
 | c5000  cell                 cells
@@ -114,3 +114,36 @@ $ pointsman nodes --json | wc -l
 | 5000
 $ pointsman nodes refresh
 | cells: 5000 nodes, 0 added, 0 changed, 0 removed
+# The server reads the configuration again, and finds nodes by itself.
+$ printf '[nodes]\nlevels = cell\nrefresh = 1\n[node-source "cells"]\nlevel = cell\nfile = cells\n' >.pointsman/pointsman.conf; echo a >.pointsman/cells; kill -HUP $(cat .pointsman/ctrl/serve.pid)
+$ until pointsman nodes --json | grep -q '"a"'; do :; done; pointsman nodes --json | wc -l
+| 1
+$ echo b >>.pointsman/cells; until pointsman nodes --json | grep -q '"b"'; do :; done
+# A source that fails is tried again sooner, and the log says so once.
+$ sed -i 's/^refresh = 1/refresh = 1h\nretry = 1/' .pointsman/pointsman.conf; rm .pointsman/cells; kill -HUP $(cat .pointsman/ctrl/serve.pid)
+$ until pointsman nodes sources | grep -q 'No such file'; do :; done; pointsman nodes --json | wc -l
+| 2
+$ echo c >.pointsman/cells; until pointsman nodes --json | grep -q '"c"'; do :; done; pointsman nodes sources | grep -c 'No such file'
+| 0
+= 1
+$ pointsman events | grep -c 'nodes failed'
+| 5
+$ kill $(cat .pointsman/ctrl/serve.pid); while [ -e .pointsman/ctrl/serve.pid ]; do :; done
+# The role alone: what is asked for without a server reaches it.
+& pointsman daemon nodes until .pointsman/ctrl/nodes.pid
+$ echo d >.pointsman/cells; pointsman nodes refresh | sed 's/, .*//'
+| cells: 1 nodes
+$ pointsman nodes --json | grep -c '"d"'
+| 1
+$ pointsman events --json | grep '"changed"' | tail -1 | grep -o daemon:nodes
+| daemon:nodes
+$ kill $(cat .pointsman/ctrl/nodes.pid)
+# Nobody has the role: the command does it.
+$ while [ -e .pointsman/ctrl/nodes.pid ]; do :; done
+$ echo e >.pointsman/cells; pointsman nodes refresh
+| cells: 1 nodes, 1 added, 0 changed, 1 removed
+$ pointsman events --json | grep '"changed"' | tail -1 | grep -c daemon:nodes
+| 0
+= 1
+$ echo f >.pointsman/cells; pointsman daemon nodes --once; pointsman nodes --json | grep -c '"f"'
+| 1

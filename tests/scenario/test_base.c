@@ -65,8 +65,8 @@ static void init_creates_a_complete_base(void **state) {
     struct stat st;
     (void)state;
     assert_true(init(path, &err));
-    static const char *const fifos[] = {"prequeue_fifo", "queue_fifo",
-                                        "exec_fifo", "clock_fifo"};
+    static const char *const fifos[] = {
+        "prequeue_fifo", "queue_fifo", "exec_fifo", "clock_fifo", "nodes_fifo"};
     for (size_t i = 0; i < COUNT(fifos); i++) {
         assert_int_equal(stat(path_of("deep/er/one/ctrl/%s", fifos[i]), &st),
                          0);

@@ -10,6 +10,13 @@ ALTER TABLE node ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
 CREATE UNIQUE INDEX node_seq ON node (seq, place);
 CREATE INDEX node_gone ON node (gone) WHERE gone > 0;
 
+-- What the last refresh changed, and the event that asked for the next one; 0:
+-- nobody has.
+ALTER TABLE node_source ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE node_source ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE node_source ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE node_source ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+
 -- One row per node that operators have disabled, on all its places, whether it
 -- is there or not: since when, until when (0: until somebody enables it), why,
 -- and who said so.
