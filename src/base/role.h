@@ -23,11 +23,12 @@ struct checker;
 struct projection;
 struct scheduler;
 struct scheduler_running; /* scheduler/scheduler.h */
+struct subprocesses;      /* base/subprocess.h */
 struct uv_loop_s;
 struct worker;
 
 /* Which children a role starts, and so what the guard of its process is for. */
-enum role_children { ROLE_NO_CHILDREN, ROLE_CHECKS, ROLE_TASKS };
+enum role_children { ROLE_NO_CHILDREN, ROLE_CHECKS, ROLE_SCRIPTS, ROLE_TASKS };
 
 enum { ROLES_MOST = 16 }; /* in one process, at most */
 
@@ -37,6 +38,7 @@ struct role_host {
     struct uv_loop_s *loop;
     struct worker *worker;   /* NULL: none of the roles starts children */
     struct checker *checker; /* NULL together with the worker */
+    struct subprocesses *subprocesses; /* likewise; the checker's */
     struct projection *projection;
     struct scheduler *scheduler; /* set by its engine while it is open */
     bool awaits_rollback; /* one lies in prequeue/, and nothing starts before

@@ -10,7 +10,7 @@
 #include "lib/list.h"
 #include "os/sandbox.h"
 #include "api/api_call.h"
-#include "changes/subprocess.h"
+#include "base/subprocess.h"
 #include "wire/set_check.h"
 #include "wire/tar.h"
 

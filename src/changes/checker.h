@@ -19,7 +19,7 @@ int checker_main(int argc, char **argv);
 
 struct api_call;
 struct checker;
-struct subprocesses; /* changes/subprocess.h */
+struct subprocesses; /* base/subprocess.h */
 
 /* `guard` NULL: children are started by posix_spawn and waited for; `done` is
  * then called before checker_check returns. `executable` NULL: this program. */

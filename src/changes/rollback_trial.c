@@ -8,7 +8,7 @@
 #include "api/api_rollback.h"
 #include "base/base.h"
 #include "changes/checker.h"
-#include "changes/subprocess.h"
+#include "base/subprocess.h"
 #include "landing/land_start.h"
 #include "os/dir.h"
 #include "os/fd.h"

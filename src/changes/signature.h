@@ -6,7 +6,7 @@
 
 #include "lib/time.h"
 #include "base/base.h"
-#include "changes/subprocess.h"
+#include "base/subprocess.h"
 
 /* The child: `pointsman check-signature SIGNERS REVOKED|- NAME TIME`, with an
  * approval (wire/approval_text.h) on stdin; executes ssh-keygen. Returns only

@@ -16,6 +16,7 @@
 #include "os/guard.h"
 #include "base/base.h"
 #include "landing/git.h"
+#include "nodes/node_row.h"
 #include "schedules/schedule_rule.h"
 #include "changes/policies.h"
 #include "changes/policy_config.h"
@@ -245,6 +246,34 @@ static bool find_schedules(struct call *call, const struct base *base,
                 arena_printf(&call->arena, "%zu schedule%s", count,
                              count == 1 ? "" : "s"),
                 count == 0 ? "nothing to check" : "all have a next run");
+    return wrong == 0;
+}
+
+static bool find_nodes(struct call *call, const struct base *base,
+                       bool as_json) {
+    struct node_source_row *rows;
+    struct err err = {0};
+    size_t count, wrong = 0;
+
+    if (!node_row_sources(base->store, &call->arena, &rows, &count, &err)) {
+        finding(as_json, "nodes", false, "", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].error.len == 0)
+            continue;
+        finding(as_json, "nodes", false,
+                arena_printf(&call->arena, "source '%.*s' fails: %.*s",
+                             (int)rows[i].name.len, rows[i].name.p,
+                             (int)rows[i].error.len, rows[i].error.p),
+                "its nodes are those that it had before");
+        wrong++;
+    }
+    if (wrong == 0 && count > 0)
+        finding(as_json, "nodes", true,
+                arena_printf(&call->arena, "%zu source%s", count,
+                             count == 1 ? "" : "s"),
+                "none fails");
     return wrong == 0;
 }
 
@@ -503,6 +532,7 @@ int cmd_doctor(struct call *call) {
     well &= find_slots(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);
+    well &= find_nodes(call, base, json);
     well &= find_policies(base, json);
     well &= find_signatures(call, base, json);
     well &= find_targets(call, base, json);

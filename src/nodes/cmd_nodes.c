@@ -38,6 +38,16 @@ static void show_node(struct span line, struct arena *arena) {
     table_cell(&table, tags_of(line, arena), CONSOLE_PLAIN);
 }
 
+static void note_failure(struct span line, struct arena *arena) {
+    const char *error = call_line_printable(line, "error", arena);
+
+    if (error[0] != '\0')
+        console_note("pointsman: source '%s' fails, its %" PRId64
+                     " nodes are those that it had before: %s",
+                     call_line_printable(line, "name", arena),
+                     call_line_number(line, "nodes"), error);
+}
+
 int cmd_nodes(struct call *call) {
     static const char *const titles[] = {"NODE",  "LEVEL",  "BELOW",
                                          "STATE", "SOURCE", "TAGS"};
@@ -56,8 +66,11 @@ int cmd_nodes(struct call *call) {
     ok = call_show_lines(client, text_string(&uri.text), call_has(call, "json"),
                          show_node, &err);
     text_clear(&uri.text);
-    client_close(client);
     table_print(&table, false);
+    if (ok && !call_has(call, "json"))
+        ok = call_show_lines(client, "/api/v1/nodes/sources", false,
+                             note_failure, &err);
+    client_close(client);
     return ok ? console_finish(0) : console_error(&err);
 }
 

@@ -170,26 +170,32 @@ static bool check_nodes(const struct config_node_source *source,
     return true;
 }
 
-static bool check_range(const struct config *config,
-                        const struct config_node_source *source, unsigned level,
+static bool check_range(const struct config_node_source *source,
                         struct err *err) {
     struct config_spot spot =
         config_spot_of(source->range_origin, source->origin, err);
-    struct config_spot parents =
-        config_spot_of(source->parents_origin, source->origin, err);
-    unsigned above;
     uint64_t first, last;
 
-    if (!node_config_range(source->range, &first, &last))
-        return config_refuse(&spot,
-                             "range '%.*s': two numbers, the smaller one "
-                             "first, such as 0-24",
-                             (int)source->range.len, source->range.p);
+    return source->range.len == 0 ||
+           node_config_range(source->range, &first, &last) ||
+           config_refuse(&spot,
+                         "range '%.*s': two numbers, the smaller one first, "
+                         "such as 0-24",
+                         (int)source->range.len, source->range.p);
+}
+
+static bool check_parents(const struct config *config,
+                          const struct config_node_source *source,
+                          unsigned level, struct err *err) {
+    struct config_spot spot =
+        config_spot_of(source->parents_origin, source->origin, err);
+    unsigned above;
+
     if (!node_config_level(config, source->parents, &above))
-        return config_refuse(&parents, "parents: there is no level '%.*s'",
+        return config_refuse(&spot, "parents: there is no level '%.*s'",
                              (int)source->parents.len, source->parents.p);
     return above < level ||
-           config_refuse(&parents,
+           config_refuse(&spot,
                          "parents: level '%.*s' is not above level '%.*s'",
                          (int)source->parents.len, source->parents.p,
                          (int)source->level.len, source->level.p);
@@ -202,7 +208,8 @@ static bool finish_source(const struct config *config, const void *section,
     struct config_spot at =
         config_spot_of(source->level_origin, source->origin, err);
     unsigned level, kinds = (source->node.count > 0) + (source->file.len > 0) +
-                            (source->range.len > 0);
+                            (source->range.len > 0) +
+                            (source->script.count > 0);
 
     if (!node_config_level(config, source->level, &level) || level == 0)
         return config_refuse(&at,
@@ -213,10 +220,10 @@ static bool finish_source(const struct config *config, const void *section,
     if (kinds > 1)
         return config_refuse(&spot,
                              "node-source '%.*s' has more than one of 'node', "
-                             "'file' and 'range'",
+                             "'file', 'range' and 'script'",
                              (int)source->name.len, source->name.p);
-    return check_nodes(source, err) &&
-           (source->range.len == 0 || check_range(config, source, level, err));
+    return check_nodes(source, err) && check_range(source, err) &&
+           check_parents(config, source, level, err);
 }
 
 const struct config_section node_config_source_section = {

@@ -52,6 +52,7 @@ static bool take_word(struct node_line *line, struct span word,
     if (!span_is(key, "below"))
         return err_set(err, ERR_DATA, "'%.*s=': only below= and tag= are known",
                        (int)key.len, key.p);
+    line->has_parent = true;
     line->parent = SPAN("");
     if (span_is(value, NODE_INSTANCE))
         return true;
@@ -60,9 +61,21 @@ static bool take_word(struct node_line *line, struct span word,
            err_wrap(err, "parent '%.*s'", (int)value.len, value.p);
 }
 
+static bool is_printable(struct span text) {
+    size_t bytes = 1;
+
+    for (; text.len > 0 && bytes > 0;
+         text = span_make(text.p + bytes, text.len - bytes))
+        bytes = span_printable(text);
+    return bytes > 0;
+}
+
 bool node_line_parse(struct span text, struct node_line *ret_line,
                      struct err *err) {
     struct span word;
+
+    if (!is_printable(text))
+        return err_set(err, ERR_DATA, "it is not printable text");
 
     *ret_line = (struct node_line){.parent = SPAN("")};
     while (span_cut(&text, ' ', &word)) {

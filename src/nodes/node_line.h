@@ -17,6 +17,7 @@ struct node_line {
     struct span name, parent;       /* of the line; parent empty: the root */
     char tags[NODE_TAGS_BYTES + 1]; /* separated by blanks */
     bool disabled;
+    bool has_parent; /* it says below=PARENT */
 };
 
 /* A name: 1 to 255 bytes of printable UTF-8 without blanks and '='. ERR_DATA.

@@ -97,7 +97,7 @@ static bool keep_rows(struct node_refresh *refresh) {
         struct err err;
         unsigned level;
         if (span_equal(row->source, source->name) &&
-            node_config_level(&refresh->base->config, row->level, &level))
+            node_config_level(&refresh->means.base->config, row->level, &level))
             (void)node_list_add(&refresh->list, row, level, &err);
     }
     refresh->list.most = most;
@@ -111,9 +111,10 @@ static bool make_nodes(struct node_refresh *refresh) {
 
     if (!refresh->makes && !refresh->keeps) {
         refresh->list_before = refresh->list.count;
-        refresh->makes = ok && node_making_begin(&refresh->making,
-                                                 refresh->base, source->config,
-                                                 &refresh->list, &source->err);
+        refresh->makes =
+            ok &&
+            node_making_begin(&refresh->making, &refresh->means, source->config,
+                              &refresh->list, &source->err);
     }
     if (refresh->makes && node_making_step(&refresh->making, &source->err))
         return refresh->making.is_done;
@@ -157,7 +158,7 @@ static bool read_rows(struct node_refresh *refresh, struct err *err) {
                         ? 0
                         : refresh->rows[refresh->row_count - 1].place;
 
-    if (!node_row_list(refresh->base->store, after, NODE_STEP_ROWS,
+    if (!node_row_list(refresh->means.base->store, after, NODE_STEP_ROWS,
                        &refresh->arena, &rows, &count, err))
         return false;
     if (refresh->row_count + count > refresh->row_room) {
@@ -173,13 +174,15 @@ static bool read_rows(struct node_refresh *refresh, struct err *err) {
     return true;
 }
 
-bool node_refresh_begin(struct node_refresh *refresh, const struct base *base,
-                        struct wall now, struct err *err) {
+bool node_refresh_begin(struct node_refresh *refresh,
+                        const struct node_means *means, struct wall now,
+                        struct err *err) {
+    const struct base *base = means->base;
     const struct config *config = &base->config;
     const struct config_node_source *source;
     size_t count = 0;
 
-    *refresh = (struct node_refresh){.base = base, .now = now};
+    *refresh = (struct node_refresh){.means = *means, .now = now};
     node_list_init(&refresh->list, (size_t)node_config(config)->max_nodes);
     while (node_config_source_at(config, count) != NULL)
         count++;
@@ -203,6 +206,10 @@ bool node_refresh_begin(struct node_refresh *refresh, const struct base *base,
     refresh->source_count = count;
     refresh->work = read_rows;
     return true;
+}
+
+enum node_refresh_next node_refresh_next(const struct node_refresh *refresh) {
+    return refresh->making.waits ? NODE_REFRESH_WAIT : refresh->next;
 }
 
 bool node_refresh_step(struct node_refresh *refresh, struct err *err) {

@@ -7,8 +7,9 @@
  * work in between:
  *
  *     node_refresh_begin(), and choose sources
- *     while next is not NODE_REFRESH_OVER
+ *     while node_refresh_next() is not NODE_REFRESH_OVER
  *         STEP    node_refresh_step()
+ *         WAIT    nothing, until it has changed
  *         RECORD  node_refresh_record() into a batch, and write that */
 #ifndef POINTSMAN_NODES_NODE_REFRESH_H
 #define POINTSMAN_NODES_NODE_REFRESH_H
@@ -28,12 +29,13 @@ struct node_refresh_source {
 
 enum node_refresh_next {
     NODE_REFRESH_STEP,
+    NODE_REFRESH_WAIT, /* until a script has ended: `wake` of the means */
     NODE_REFRESH_RECORD,
     NODE_REFRESH_OVER
 };
 
 struct node_refresh {
-    const struct base *base;
+    struct node_means means;
     struct wall now;
     enum node_refresh_next next;
     bool (*work)(struct node_refresh *refresh, struct err *err);
@@ -59,9 +61,12 @@ struct node_refresh {
 };
 
 /* Reads what is recorded of the sources; none of them is chosen yet. The base
- * and its configuration must not change until it is over. */
-bool node_refresh_begin(struct node_refresh *refresh, const struct base *base,
-                        struct wall now, struct err *err);
+ * and its configuration must not change until it is over, and it must not be
+ * moved. */
+bool node_refresh_begin(struct node_refresh *refresh,
+                        const struct node_means *means, struct wall now,
+                        struct err *err);
+enum node_refresh_next node_refresh_next(const struct node_refresh *refresh);
 /* False: the registry could not be read. */
 bool node_refresh_step(struct node_refresh *refresh, struct err *err);
 /* Adds the next operations to the batch. They must be committed before the next

@@ -136,12 +136,15 @@ struct refreshing {
     size_t count;
     int lock; /* -1: the role is not held here */
     struct node_refresh refresh;
+    struct subprocesses *subprocesses; /* that end before they return */
 };
 
 static void refresh_clear(struct api_call *call) {
     struct refreshing *refreshing = call->state;
 
     node_refresh_clear(&refreshing->refresh);
+    subprocesses_free(refreshing->subprocesses);
+    refreshing->subprocesses = NULL;
     if (refreshing->lock >= 0)
         base_give_role(call->api->options.base, nodes_role.name,
                        &refreshing->lock);
@@ -214,9 +217,13 @@ static bool here_begin(struct api_call *call, struct err *err) {
     struct refreshing *refreshing = call->state;
     struct node_refresh *refresh = &refreshing->refresh;
     struct base *base = call->api->options.base;
+    struct node_means means = {.base = base};
 
-    if (!base_run_as_owner(base, err) ||
-        !node_refresh_begin(refresh, base, api_now(call), err))
+    if (!base_run_as_owner(base, err))
+        return false;
+    refreshing->subprocesses = subprocesses_new(base, NULL, NULL);
+    means.subprocesses = refreshing->subprocesses;
+    if (!node_refresh_begin(refresh, &means, api_now(call), err))
         return false;
     for (size_t i = 0; i < refresh->source_count; i++)
         refresh->sources[i].is_chosen = refresh->sources[i].before.asked > 0;

@@ -38,9 +38,16 @@ static bool add_line(struct node_making *making, struct span text,
                      struct err *err) {
     struct node_line line;
 
-    return node_line_parse(text, &line, err) &&
-           add(making, line.name, line.parent, span_of(line.tags),
-               line.disabled, err);
+    if (!node_line_parse(text, &line, err))
+        return false;
+    if (making->has_output && line.has_parent)
+        return err_set(err, ERR_DATA,
+                       "node '%.*s': the script was run for one parent, so it "
+                       "cannot say below=",
+                       (int)line.name.len, line.name.p);
+    return add(making, line.name,
+               making->has_output ? making->parent : line.parent,
+               span_of(line.tags), line.disabled, err);
 }
 
 static bool add_listed(struct node_making *making, struct err *err) {
@@ -76,7 +83,7 @@ static bool add_lines(struct node_making *making, struct err *err) {
 static bool read_file(struct node_making *making, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
 
-    making->file = base_resolve(making->base->path, making->source->file,
+    making->file = base_resolve(making->means->base->path, making->source->file,
                                 &making->list->arena);
     fd = open(making->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
@@ -181,25 +188,128 @@ static bool add_range(struct node_making *making, struct err *err) {
     return true;
 }
 
+/* ---- scripts ------------------------------------------------------------- */
+
+/* The last line that it printed on its standard error. */
+static const char *last_line(struct span errors, struct arena *arena) {
+    struct span line, last = SPAN("");
+    char *text;
+
+    while (span_cut(&errors, '\n', &line))
+        last = line;
+    text = arena_string(arena, last);
+    for (char *c = text; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return text;
+}
+
+static void judge(struct node_making *making,
+                  const struct subprocess_end *end) {
+    const struct config_node_source *source = making->source;
+    struct err *err = &making->script_err;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char *said = last_line(end->errors, &arena);
+    uint64_t lines = 0;
+
+    if (end->how != SUBPROCESS_EXITED) {
+        err_set(err, ERR_DATA, "%s", end->why);
+        return;
+    }
+    if (end->exit_code != 0) {
+        err_set(err, ERR_DATA, "exit status %d%s%s", end->exit_code,
+                said[0] != '\0' ? ": " : "", said);
+        return;
+    }
+    for (size_t i = 0; i < end->answer.len; i++)
+        lines += end->answer.p[i] == '\n' ? 1 : 0;
+    if (lines > (uint64_t)source->max_lines)
+        err_set(err, ERR_DATA,
+                "printed more than %" PRId64 " lines (max-lines)",
+                source->max_lines);
+}
+
+static void on_end(void *ctx, const struct subprocess_end *end) {
+    struct node_making *making = ctx;
+
+    making->waits = false;
+    making->has_output = true;
+    judge(making, end);
+    text_reset(&making->text);
+    text_addspan(&making->text, end->answer);
+    making->rest = text_span(&making->text);
+    making->line = 0;
+    if (making->means->wake != NULL)
+        making->means->wake(making->means->ctx);
+}
+
+static void start_script(struct node_making *making) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct config_node_source *source = making->source;
+    size_t count = source->script.count;
+    const char **words = arena_alloc(&arena, (count + 1) * sizeof(*words));
+
+    for (size_t i = 0; i < count; i++)
+        words[i] = source->script.words[i];
+    words[count] = arena_string(
+        &arena, making->parent.len > 0 ? making->parent : SPAN(NODE_INSTANCE));
+    making->file = source->script.words[0];
+    making->waits = true;
+    subprocesses_run(
+        making->means->subprocesses,
+        &(struct subprocess){.kind = SUBPROCESS_PROGRAM,
+                             .words = words,
+                             .word_count = count + 1,
+                             .stdin_fd = -1,
+                             .timeout_ms = source->timeout_s * 1000,
+                             .answer_max = (uint64_t)source->max_bytes},
+        on_end, making);
+}
+
+/* One parent after the other. */
+static bool add_script(struct node_making *making, struct err *err) {
+    struct span parent;
+
+    if (!at_parent(making))
+        return true;
+    if (!making->has_output) {
+        start_script(making);
+        return true;
+    }
+    parent = making->parent.len > 0 ? making->parent : SPAN(NODE_INSTANCE);
+    if (making->script_err.text[0] != '\0')
+        *err = making->script_err;
+    if (making->script_err.text[0] != '\0' || !add_lines(making, err))
+        return err_wrap(err, "script '%s' for '%.*s'", making->file,
+                        (int)parent.len, parent.p);
+    if (making->is_done) /* with this parent */
+        making->has_parent = making->has_output = false;
+    (void)at_parent(making);
+    return true;
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
-bool node_making_begin(struct node_making *making, const struct base *base,
+bool node_making_begin(struct node_making *making,
+                       const struct node_means *means,
                        const struct config_node_source *source,
                        struct node_list *list, struct err *err) {
-    *making = (struct node_making){.base = base,
+    *making = (struct node_making){.means = means,
                                    .source = source,
                                    .list = list,
                                    .enabled = config_is_yes(source->enabled),
                                    .parents_end = list->count};
     if (span_is(source->parents, NODE_INSTANCE))
         making->parents_end = 1;
-    if (!node_config_level(&base->config, source->level, &making->level))
+    if (!node_config_level(&means->base->config, source->level, &making->level))
         return err_set(err, ERR_DATA, "there is no level '%.*s'",
                        (int)source->level.len, source->level.p);
     return source->range.len == 0 || begin_numbers(making, err);
 }
 
 void node_making_clear(struct node_making *making) {
+    if (making->waits)
+        subprocesses_drop(making->means->subprocesses, making);
     text_clear(&making->text);
     *making = (struct node_making){0};
 }
@@ -212,5 +322,7 @@ bool node_making_step(struct node_making *making, struct err *err) {
         return add_file(making, err);
     if (source->range.len > 0)
         return add_range(making, err);
+    if (source->script.count > 0)
+        return add_script(making, err);
     return add_listed(making, err);
 }

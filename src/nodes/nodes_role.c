@@ -98,8 +98,11 @@ static struct wall due_after(const struct nodes_engine *engine,
 static bool begin(struct nodes_engine *engine, struct wall now,
                   struct err *err) {
     struct node_refresh *refresh = &engine->refresh;
-    engine->is_refreshing =
-        node_refresh_begin(refresh, engine->host->base, now, err);
+    const struct node_means means = {.base = engine->host->base,
+                                     .subprocesses = engine->host->subprocesses,
+                                     .wake = engine->host->wake,
+                                     .ctx = engine->host->ctx};
+    engine->is_refreshing = node_refresh_begin(refresh, &means, now, err);
     for (size_t i = 0; engine->is_refreshing && i < engine->source_count; i++)
         refresh->sources[i].is_chosen = engine->dues[i].ns <= now.ns;
     return engine->is_refreshing;
@@ -167,7 +170,9 @@ static void record(struct nodes_engine *engine, struct wall now) {
 
 static bool step(struct nodes_engine *engine, struct wall now,
                  struct err *err) {
-    switch (engine->refresh.next) {
+    switch (node_refresh_next(&engine->refresh)) {
+    case NODE_REFRESH_WAIT:
+        return true;
     case NODE_REFRESH_STEP:
         wake(engine);
         return node_refresh_step(&engine->refresh, err);
@@ -300,5 +305,6 @@ const struct role nodes_role = {
     .name = "nodes",
     .help = "finds the nodes that sources name",
     .engine = &nodes_engine,
+    .children = ROLE_SCRIPTS,
     .reads_registry = true,
 };

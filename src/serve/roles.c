@@ -293,6 +293,10 @@ static enum role_children children_of(const struct role_host *host) {
     return most;
 }
 
+/* Processes with different roles have guards beside each other. */
+static const char *const guard_roles[] = {
+    [ROLE_CHECKS] = "check", [ROLE_SCRIPTS] = "script", [ROLE_TASKS] = NULL};
+
 static bool start_worker(struct roles *roles, uv_loop_t *loop,
                          struct err *err) {
     struct base *base = roles->base;
@@ -307,7 +311,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .output = roles->output,
         .kinds = &serve_kinds,
         .config = &base->config,
-        .guard_role = children == ROLE_TASKS ? NULL : "check",
+        .guard_role = guard_roles[children],
         .slots = (unsigned)base->config.queue.concurrency,
         .terminal = roles->options.terminal,
         .adopted = roles->options.adopted && roles->options.adopted->has_worker
@@ -336,6 +340,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
                     worker_slots(roles->host.worker), options.slots);
     roles->host.checker =
         checker_new(base, worker_guard(roles->host.worker), NULL);
+    roles->host.subprocesses = checker_subprocesses(roles->host.checker);
     return true;
 }
 

@@ -89,7 +89,7 @@ $ (cat good; printf '[node-source "a"]\nlevel = host\nrange = 5-4\n') >.pointsma
 $ (cat good; printf '[node-source "a"]\nlevel = host\nrange = 0-4\nparents = shard\n') >.pointsman/pointsman.conf; pointsman config check | tail -1
 ! pointsman: ...: parents: level 'shard' is not above level 'host'
 $ (cat good; printf '[node-source "a"]\nlevel = host\nrange = 0-4\nfile = x\n') >.pointsman/pointsman.conf; pointsman config check | tail -1
-! pointsman: ...: node-source 'a' has more than one of 'node', 'file' and 'range'
+! pointsman: ...: node-source 'a' has more than one of 'node', 'file', 'range' and 'script'
 $ (cat good; printf '[node-source "a"]\nlevel = host\nnode = h5 above=h1\n') >.pointsman/pointsman.conf; pointsman config check | tail -1
 ! pointsman: ...: node 'h5 above=h1': 'above=': only below= and tag= are known
 $ sed 's/^levels.*/levels = host, host/' good >.pointsman/pointsman.conf; pointsman config check | tail -1
