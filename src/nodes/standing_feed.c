@@ -11,9 +11,7 @@ struct standing_feed {
     const struct config *config;
     struct node_settings settings;
     char host[256];
-    struct map places; /* in the pass: name, NUL, parent -> the reading, as a
-                          number that is not 0, that found it last */
-    uintptr_t reading;
+    struct node_mark mark; /* up to which the rows of nodes are read */
 };
 
 /* ---- what the configuration says ------------------------------------------
@@ -75,24 +73,16 @@ static void set_accounts(const struct standing_feed *feed,
  */
 
 struct reading {
-    struct standing_feed *feed;
+    const struct standing_feed *feed;
     struct node_pass *pass;
+    struct wall now;
     node_feed_came *came;
     void *came_ctx;
 };
 
-static struct span key_of(const struct node_row *row, struct text *key) {
-    text_reset(key);
-    text_addspan(key, row->name);
-    text_addc(key, '\0');
-    text_addspan(key, row->parent);
-    return text_span(key);
-}
-
 /* False: its parent is not there yet. */
-static bool put(struct reading *reading, const struct node_row *row) {
-    CLEANUP(text_clear) struct text key = TEXT_INIT;
-    struct standing_feed *feed = reading->feed;
+static bool put(const struct reading *reading, const struct node_row *row) {
+    const struct standing_feed *feed = reading->feed;
     struct span parent =
         row->parent.len > 0 ? row->parent : feed->settings.level_names[0];
     unsigned level;
@@ -100,20 +90,16 @@ static bool put(struct reading *reading, const struct node_row *row) {
 
     if (!node_config_level(feed->config, row->level, &level))
         return true; /* the level is gone, until the next refresh */
-    result = node_pass_put_node(reading->pass, level, row->name, parent,
-                                row->enabled, row->tags);
-    if (result == NODE_PUT_NO_PARENT)
-        return false;
-    if (result == NODE_PUT_WRONG_LEVEL || result == NODE_PUT_WRONG_NAME)
-        return true;
-    (void)map_put(&feed->places, key_of(row, &key), (void *)(feed->reading));
+    result =
+        node_pass_put_node(reading->pass, level, row->name, parent,
+                           node_row_is_enabled(row, reading->now), row->tags);
     if (result == NODE_PUT_ADDED)
         reading->came(reading->came_ctx, row->name);
-    return true;
+    return result != NODE_PUT_NO_PARENT;
 }
 
 /* A row may come before that of its parent. */
-static void put_all(struct reading *reading, struct node_row *rows,
+static void put_all(const struct reading *reading, struct node_row *rows,
                     size_t count) {
     size_t left = count, before;
 
@@ -126,50 +112,56 @@ static void put_all(struct reading *reading, struct node_row *rows,
     } while (left > 0 && left < before);
 }
 
-/* What this reading has not found is gone. */
-static void drop_others(struct reading *reading) {
-    struct standing_feed *feed = reading->feed;
-    struct map kept = MAP_INIT;
-    struct span key, name, parent;
-    size_t cursor = 0;
-    void *found;
+/* Takes out what is gone; returns the number of the other rows, which come
+ * first from then on. */
+static size_t drop_gone(const struct reading *reading, struct node_row *rows,
+                        size_t count) {
+    size_t left = 0;
 
-    while (map_next(&feed->places, &cursor, &key, &found)) {
-        if ((uintptr_t)found == feed->reading) {
-            (void)map_put(&kept, key, found);
-            continue;
-        }
-        parent = key;
-        (void)span_cut(&parent, '\0', &name);
-        (void)node_pass_drop_node(
-            reading->pass, name,
-            parent.len > 0 ? parent : feed->settings.level_names[0]);
-    }
-    map_clear(&feed->places);
-    feed->places = kept;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].gone.ns == 0)
+            rows[left++] = rows[i];
+        else
+            (void)node_pass_drop_node(
+                reading->pass, rows[i].name,
+                rows[i].parent.len > 0
+                    ? rows[i].parent
+                    : reading->feed->settings.level_names[0]);
+    return left;
 }
 
+/* When an operator's window ends, the node is enabled without any event. */
+static struct wall next_end(const struct node_row *rows, size_t count,
+                            struct wall now) {
+    struct wall next = WALL_NEVER;
+
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].window.until.ns > now.ns &&
+            rows[i].window.until.ns < next.ns)
+            next = rows[i].window.until;
+    return next;
+}
+
+/* While windows have ends, all rows are read: there are few such times. */
 static bool read_nodes(void *ctx, struct store *store, struct node_pass *pass,
                        bool all, struct wall now, node_feed_came *came,
                        void *came_ctx, struct wall *ret_next, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct reading reading = {ctx, pass, came, came_ctx};
     struct standing_feed *feed = ctx;
+    const struct reading reading = {feed, pass, now, came, came_ctx};
     struct node_row *rows;
     size_t count;
 
-    (void)now;
-    *ret_next = WALL_NEVER;
-    if (!node_row_list(store, 0, 0, &arena, &rows, &count, err))
+    if (all || ret_next->ns != WALL_NEVER.ns)
+        feed->mark = (struct node_mark){0};
+    if (!node_row_changes(store, &feed->mark, 0, &arena, &rows, &count, err))
         return false;
-    if (all) {
-        map_clear(&feed->places);
+    if (all)
         set_accounts(feed, pass);
-    }
-    feed->reading++;
+    count = drop_gone(&reading, rows, count);
     put_all(&reading, rows, count);
-    drop_others(&reading);
     set_limits(feed, pass);
+    *ret_next = next_end(rows, count, now);
     return true;
 }
 
@@ -278,9 +270,6 @@ struct standing_feed *standing_feed_new(const struct config *config) {
 }
 
 void standing_feed_free(struct standing_feed *feed) {
-    if (feed == NULL)
-        return;
-    map_clear(&feed->places);
     free(feed);
 }
 

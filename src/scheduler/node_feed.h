@@ -45,7 +45,8 @@ struct node_feed {
     void (*setup)(void *ctx, unsigned slots, struct node_setup *ret_setup);
     /* Puts nodes into the pass and takes them out, as they have changed since
      * the last call; `all`: the pass is new. Sets limits of nodes and accounts.
-     * *ret_next: when it has to be called again even if nothing changes. */
+     * *ret_next: when it has to be called again even if nothing changes; at
+     * first what the last call returned. */
     bool (*read_nodes)(void *ctx, struct store *store, struct node_pass *pass,
                        bool all, struct wall now, node_feed_came *came,
                        void *came_ctx, struct wall *ret_next, struct err *err);
