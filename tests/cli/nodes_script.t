@@ -1,6 +1,6 @@
 # A script prints the nodes below each parent.
 $ pointsman -q init
-$ printf '%s\n' '[nodes]' 'levels = host, shard' 'retry = 1' '[node-source "hosts"]' 'level = host' 'node = h1, h2' '[node-source "shards"]' 'level = shard' 'parents = host' 'script = ./kids --all' 'timeout = 1' 'max-lines = 5' 'max-bytes = 2000' >>.pointsman/pointsman.conf
+$ printf '%s\n' '[nodes]' 'levels = host, shard' 'retry = 1' '[node-source "hosts"]' 'level = host' 'node = h1, h2' '[node-source "shards"]' 'level = shard' 'parents = host' 'script = ./kids --all' 'timeout = 60' 'max-lines = 5' 'max-bytes = 2000' >>.pointsman/pointsman.conf
 # kids COMMANDS: the script from now on.
 $ printf '%s\n' 'printf "#!/bin/sh\n%s\n" "$1" >.pointsman/new; chmod +x .pointsman/new; mv .pointsman/new .pointsman/kids' >kids
 $ sh kids 'echo "# $1"; echo "${2}a tag=x"; echo; echo "${2}b disabled"'
@@ -61,24 +61,19 @@ $ pointsman nodes --level host | sed 's/ *$//'
 $ pointsman doctor 2>/dev/null | grep 'nodes  '
 | warn nodes          source 'shards' fails: script './kids' for 'h1': cannot start './kids': No such file or directory; its nodes are those that it had before
 # A script that hangs is killed with all that it started.
+$ sed -i 's/^timeout = 60/timeout = 1/' .pointsman/pointsman.conf
 $ sh kids 'sleep 1000 & echo $! >>pids; sleep 1000'; pointsman nodes refresh shards
 ! pointsman: source 'shards' keeps its 2 nodes: script './kids' for 'h1': hung
 = 65
+$ sed -i 's/^timeout = 1/timeout = 60/' .pointsman/pointsman.conf
 $ sh kids 'echo ${2}c'; pointsman nodes refresh shards
 | shards: 2 nodes, 2 added, 0 changed, 2 removed
 $ pointsman doctor 2>/dev/null | grep 'nodes  '
 | ok   nodes          2 sources; none fails
 # The same in a server, whose supervisor starts it.
 & pointsman serve --listen off 2>log until .pointsman/ctrl/sock
-$ sh kids 'sleep 1000 & echo $! >>pids; sleep 1000'; pointsman nodes refresh shards
-! pointsman: source 'shards' keeps its 2 nodes: script './kids' for 'h1': hung
-= 65
-$ for pid in $(cat .pointsman/pids); do while kill -0 $pid 2>/dev/null && ! grep -q '^State:.Z' /proc/$pid/status; do :; done; done
 $ sh kids 'echo first >&2; echo why >&2; exit 7'; pointsman nodes refresh shards
 ! pointsman: source 'shards' keeps its 2 nodes: script './kids' for 'h1': exit status 7: why
-= 65
-$ sh kids 'yes'; pointsman nodes refresh shards
-! pointsman: source 'shards' keeps its 2 nodes: script './kids' for 'h1': printed too much
 = 65
 $ rm .pointsman/kids; pointsman nodes refresh shards
 ! pointsman: source 'shards' keeps its 2 nodes: script './kids' for 'h1': cannot execute './kids': no such program
@@ -98,6 +93,16 @@ $ pointsman nodes --level shard --json | wc -l
 | 600
 $ ls .pointsman/tmp | wc -l
 | 0
+# A script that hangs, or prints without end, is ended by the supervisor.
+$ sed -i 's/^timeout = 60/timeout = 1/; s/^max-lines.*/max-lines = 3/; s/^max-bytes.*/max-bytes = 2000/' .pointsman/pointsman.conf; kill -HUP $(cat .pointsman/ctrl/serve.pid); until pointsman nodes sources | grep -q -e max-lines -e 'too much'; do :; done
+$ sh kids 'sleep 1000 & echo $! >>pids; sleep 1000'; pointsman nodes refresh shards
+! pointsman: source 'shards' keeps its 600 nodes: script './kids' for 'h1': hung
+= 65
+$ for pid in $(cat .pointsman/pids); do while kill -0 $pid 2>/dev/null && ! grep -q '^State:.Z' /proc/$pid/status; do :; done; done
+$ sh kids 'yes'; pointsman nodes refresh shards
+! pointsman: source 'shards' keeps its 600 nodes: script './kids' for 'h1': printed too much
+= 65
+$ sh kids 'echo ${2}e'
 # Mistakes in the configuration.
 $ sed -i 's/^parents = host/parents = rack/' .pointsman/pointsman.conf; pointsman config check | tail -1
 ! pointsman: ...: parents: there is no level 'rack'
