@@ -214,7 +214,10 @@ int cmd_upgrade_probe(struct call *call) {
         !call_base(call, &path, &err))
         return console_error(&err);
     needs = (struct upgrade_needs){state, guard};
-    return upgrade_probe(path, &needs, &err) ? 0 : console_error(&err);
+    if (!upgrade_probe(path, &needs, &err))
+        return console_error(&err);
+    puts(UPGRADE_PROBE_ANSWER);
+    return console_finish(0);
 }
 
 #define ALL_ROLES "all"

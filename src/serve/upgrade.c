@@ -265,6 +265,9 @@ static void probe_failed(struct upgrade *upgrade, const struct guard_end *end) {
         text_adds(&why, "did not answer in time");
     } else if (end->signal != 0) {
         text_addf(&why, "was killed by signal %d", end->signal);
+    } else if (end->exit_code == 0) {
+        text_adds(&why, "is another program: it did not answer the question "
+                        "whether it can go on");
     } else if (line.len > 0) {
         text_adds(&why, "cannot go on: ");
         text_addescaped(&why, line);
@@ -280,7 +283,8 @@ bool upgrade_ended(struct upgrade *upgrade, const struct guard_end *end) {
     if (upgrade->step != PROBING)
         return true;
     if (end->result == GUARD_RAN && end->signal == 0 && !end->timed_out &&
-        end->exit_code == 0)
+        end->exit_code == 0 &&
+        span_is(first_line(end->output), UPGRADE_PROBE_ANSWER))
         settle(upgrade);
     else
         probe_failed(upgrade, end);

@@ -51,7 +51,9 @@ void upgrade_show(const struct upgrade *upgrade, struct text *out);
 bool upgrade_ended(struct upgrade *upgrade, const struct guard_end *end);
 uint64_t upgrade_number(const struct upgrade *upgrade);
 
-/* `pointsman upgrade-probe`: whether this program could go on. */
+/* `pointsman upgrade-probe`: whether this program could go on. One that can
+ * prints the answer as a line, so that no other program is taken for it. */
+#define UPGRADE_PROBE_ANSWER "this program can go on"
 struct upgrade_needs {
     int64_t state, guard; /* versions that the server has */
 };

@@ -318,6 +318,9 @@ echo 'pointsman: libfoo is missing' >&2
 exit 127
 END
 }
+another_program() {
+    cp /bin/true served
+}
 other_protocol() {
     install <<'END'
 exec "$real" upgrade-probe "$2" "$3" --state 1 --guard 1000
@@ -352,6 +355,7 @@ END
 vanishes() {
     install <<END
 rm '$here/served'
+exec "\$real" "\$@"
 END
 }
 fails_later() {
@@ -360,6 +364,7 @@ fails_later() {
 
 scenario 'no program there' refused 'no such program' ''
 scenario 'not a program' refused "served'" no_program
+scenario 'another program' refused 'is another program' another_program
 scenario 'a program that crashes' refused 'killed by signal 11' crashes
 scenario 'a program that cannot start' refused 'libfoo is missing' says_why
 scenario 'a program with another protocol of the supervisor' \
