@@ -64,15 +64,17 @@ static void count(struct node_task *task, const struct retry_end *end,
 }
 
 /* Whether the end of the job or of this task was requested, its next start is
- * the same: it waits, and nothing is counted. */
+ * the same: it waits, and nothing is counted. If it had not started yet, or its
+ * supervisor died, it is as if nobody had asked. */
 static void excuse_kill(struct retry_end *end) {
     bool answered = end->status != RETRY_STATUS_NONE ||
                     (end->exit_code == 0 && end->signal == 0);
 
-    if (end->result != RETRY_RAN || end->killer == RETRY_NOBODY)
+    if (end->killer == RETRY_NOBODY ||
+        (end->result != RETRY_RAN && end->killer == RETRY_STOP))
         return;
     end->killer = RETRY_NOBODY;
-    if (!answered)
+    if (end->result == RETRY_RAN && !answered)
         end->status = RETRY_STATUS_INCOMPLETE_BACKOFF;
 }
 

@@ -149,6 +149,21 @@ a_task_that_was_killed_and_said_nothing_keeps_its_place(void **state) {
     is_at_once(TASK_FAILED);
 }
 
+/* A request to end a task does not make it fail for good if nothing ran, or if
+ * its supervisor died first. */
+static void
+a_task_that_had_not_started_when_it_was_killed_is_open(void **state) {
+    (void)state;
+    start();
+    assert_true(end_as((struct retry_end){
+        .result = RETRY_WITHDRAWN, .exit_code = -1, .killer = RETRY_OPERATOR}));
+    is_at_once(TASK_UNSTARTED);
+    start();
+    assert_true(end_as((struct retry_end){
+        .result = RETRY_RECOVERED, .exit_code = -1, .killer = RETRY_OPERATOR}));
+    is_at_once(TASK_LOST);
+}
+
 static void a_task_of_a_cancelled_job_ends(void **state) {
     (void)state;
     rules.killed_waits = false;
@@ -277,6 +292,8 @@ int main(void) {
                                setup),
         cmocka_unit_test_setup(
             a_task_that_was_killed_and_said_nothing_keeps_its_place, setup),
+        cmocka_unit_test_setup(
+            a_task_that_had_not_started_when_it_was_killed_is_open, setup),
         cmocka_unit_test_setup(a_task_of_a_cancelled_job_ends, setup),
         cmocka_unit_test_setup(a_start_that_never_happened_is_no_attempt,
                                setup),
