@@ -33,7 +33,8 @@ void prequeue_kinds_use(const struct entry_kind *const *rows, size_t count) {
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct prequeue *prequeue = ctx;
-    prequeue->review.new_approval |= event->kind == EVENT_APPROVED;
+    if (event->kind == EVENT_APPROVED)
+        prequeue->review.new_approval = prequeue->due = true;
 }
 
 void prequeue_configure(struct prequeue *prequeue) {
@@ -280,15 +281,23 @@ static void remove_gone_entries(struct prequeue *prequeue,
     }
 }
 
-/* Only now and then: scans may follow each other closely. */
-static bool review(struct prequeue *prequeue, struct err *err) {
+/* When an approval expires, and after a new one, which may expire soon;
+ * otherwise only now and then: scans may follow each other closely. */
+static bool review(struct prequeue *prequeue, struct wall *next,
+                   struct err *err) {
+    struct approvals_review *review = &prequeue->review;
     int64_t since_ms = wall_ms_since(prequeue->now, prequeue->reviewed);
-    if (since_ms >= 0 && since_ms < REVIEW_MS &&
-        signers_version(prequeue->base) == prequeue->review.lists)
-        return true;
-    prequeue->reviewed = prequeue->now;
-    return approvals_review(prequeue->base, prequeue->now,
-                            span_of(prequeue->actor), &prequeue->review, err);
+    bool ok = true;
+    if (since_ms < 0 || since_ms >= REVIEW_MS || review->new_approval ||
+        prequeue->now.ns >= review->next.ns ||
+        signers_version(prequeue->base) != review->lists) {
+        prequeue->reviewed = prequeue->now;
+        ok = approvals_review(prequeue->base, prequeue->now,
+                              span_of(prequeue->actor), review, err);
+    }
+    if (ok && review->next.ns > prequeue->now.ns && review->next.ns < next->ns)
+        *next = review->next;
+    return ok;
 }
 
 void prequeue_set_back(struct prequeue *prequeue, int64_t ms) {
@@ -317,7 +326,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->due = false; /* verdicts that arrived meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     remove_gone_entries(prequeue, ret_next);
-    if (first.kind == ERR_NONE && !review(prequeue, &first))
+    if (first.kind == ERR_NONE && !review(prequeue, ret_next, &first))
         log_error("cannot look for approvals that are due: %s", first.text);
     if (first.kind == ERR_NONE)
         return true;

@@ -480,7 +480,7 @@ scenario 'a rollback with a higher limit waits for another operator' \
 # The approver may choose how long the approval is valid.
 chosen_expiry() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
-    with_policies 'poll = 1' # polling notices that time has passed
+    with_policies 'poll = 3600'
     make_set theirs DC prod/a theirs
     drop_set_of 65534 "$made"
     within pointsman daemon prequeue --until-idle
