@@ -33,7 +33,7 @@ static bool connect_unix(struct client *client, struct err *err) {
     if (sock_connect(dir, slash == NULL ? path : slash + 1, &client->fd, err))
         return true;
     client->fd = -1;
-    if (err->kind == ERR_UNAVAILABLE)
+    if (err != NULL && err->kind == ERR_UNAVAILABLE)
         return err_set(err, ERR_UNAVAILABLE,
                        "no process listens on socket '%s'; is the server "
                        "running?",

@@ -78,6 +78,9 @@ awaits_borrower() {
             wait "$starting" || :
         }
     done
+    # It has no handlers yet, and must not die of these.
+    kill -HUP "$starting"
+    kill -USR1 "$starting"
     kill -CONT "$borrower"
     expect_exit "$borrower" 0
     ends 0 within pointsman wait "C$number"
@@ -251,22 +254,6 @@ reopens_its_log() {
 }
 scenario 'HUP opens a log again that was renamed, and USR1 does nothing' \
     reopens_its_log
-
-# The program runs, but has no handlers yet.
-early_signals() {
-    make_base ''
-    for number in 1 2 3; do
-        "$program" --base "$here/base" serve 2>>early.log &
-        server=$!
-        started="$started $server"
-        within sh -c "until readlink /proc/$server/exe | grep -q pointsman; do :; done"
-        kill -HUP "$server"
-        kill -USR1 "$server"
-        within sh -c "until [ \$(grep -c ' serving ' early.log) -eq $number ]; do :; done"
-        serve_end
-    done
-}
-scenario 'HUP and USR1 do not end a server that starts' early_signals
 
 # ---- KILL --------------------------------------------------------------------
 
