@@ -310,8 +310,9 @@ static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
 }
 
 /* Opens FILE.part and locks it: a file left by a dead process is overwritten,
- * one that another process holds is not touched. *ret_replaced is set only with
- * the lock: until then it may be the file of a backup that is being written. */
+ * one that another process holds is not touched. If it cannot be emptied, it is
+ * removed. *ret_replaced is set only with the lock: until then it may be the
+ * file of a backup that is being written. */
 static bool part_open(int dir, const char *part, int *ret_fd,
                       bool *ret_replaced, struct err *err) {
     struct stat st;
@@ -326,9 +327,11 @@ static bool part_open(int dir, const char *part, int *ret_fd,
             "another backup is writing '%s': wait for it, or name another file",
             part);
     *ret_replaced = is_there;
-    if (fchmod(*ret_fd, 0600) < 0 || ftruncate(*ret_fd, 0) < 0)
-        return err_errno(err, errno, "cannot empty '%s'", part);
-    return true;
+    if (fchmod(*ret_fd, 0600) == 0 && ftruncate(*ret_fd, 0) == 0)
+        return true;
+    (void)err_errno(err, errno, "cannot empty '%s'", part);
+    (void)unlinkat(dir, part, 0);
+    return false;
 }
 
 static bool publish(int dir, const char *part, const char *name,

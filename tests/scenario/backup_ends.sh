@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../support/scenario.sh"
 faulty=$(CDPATH='' cd "$(dirname "$2")" && pwd)/$(basename "$2")
 
-# at_points N OPTION...: runs a backup with a fault at N of its system calls, and
-# judges what is left with the function $judge
+# at_points N OPTION...: runs a backup with a fault at N of its system calls and
+# wherever it empties a file, and judges what is left with the function $judge
 at_points() {
     points=$1
     shift
@@ -14,14 +14,13 @@ at_points() {
     calls=$(sed -n 's/^total //p' calls)
     [ -n "$calls" ] || skip 'processes cannot be traced here'
     rm -f saved.tar
-    point=1
-    while [ "$point" -le "$points" ]; do
-        at=$((calls * point / points))
+    for at in $(sed -n 's/^\([0-9]*\) ftruncate .*/\1/p' calls) \
+        $(seq "$points" | awk -v calls="$calls" -v of="$points" \
+            '{ print int(calls * $1 / of) }'); do
         code=0
         "$faulty" "$@" --at "$at" -- pointsman backup saved.tar 2>err || code=$?
         "$judge"
         rm -f saved.tar
-        point=$((point + 1))
     done
 }
 
