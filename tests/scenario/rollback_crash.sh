@@ -106,11 +106,11 @@ scenario 'only the process that reverts killed: the set is reverted once' \
 # The logs may lack the release of the rollback.
 lose_registry() {
     rm base/ctrl/registry.db*
-    # 1: a log may lag behind. 75: the process outside has the base open.
+    # 1: a log may lag behind. 99: the process outside has the base open.
     while :; do
         rebuilt=0
         within pointsman fsck --rebuild || rebuilt=$?
-        [ "$rebuilt" -eq 75 ] || break
+        [ "$rebuilt" -eq 99 ] || break
     done
     [ "$rebuilt" -le 1 ]
     pointsman release undo 2>/dev/null || :
