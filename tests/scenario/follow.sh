@@ -205,6 +205,7 @@ server_is_gone() {
         notes
     serve_begin
     await '"reason":"recovered"'
+    within cat here.fifo # the job is executing again
     [ "$1" = ends ] || supervisor=$(pgrep -P "$server" -x pointsman-guard)
     [ "$1" = ends ] || kill -STOP "$supervisor"
     kill -KILL "$server"
