@@ -116,7 +116,7 @@ $ pointsman nodes refresh
 | cells: 5000 nodes, 0 added, 0 changed, 0 removed
 # The server reads the configuration again, and finds nodes by itself.
 $ printf '[nodes]\nlevels = cell\nrefresh = 1\n[node-source "cells"]\nlevel = cell\nfile = cells\n' >.pointsman/pointsman.conf; echo a >.pointsman/cells; kill -HUP $(cat .pointsman/ctrl/serve.pid)
-$ until pointsman nodes --json | grep -q '"a"'; do :; done; pointsman nodes --json | wc -l
+$ until [ $(pointsman nodes --json | wc -l) = 1 ]; do :; done; pointsman nodes --json | grep -c '"a"'
 | 1
 $ echo b >>.pointsman/cells; until pointsman nodes --json | grep -q '"b"'; do :; done
 # A source that fails is tried again sooner, and the log says so once.
