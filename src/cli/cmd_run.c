@@ -47,7 +47,7 @@ struct run {
     /* signals */
     unsigned interrupts; /* so far */
     unsigned patience;   /* so many do not end the current request */
-    bool answering;      /* one is being answered */
+    bool answering;      /* one, or the submission, is being answered */
     bool cancelled;      /* the job will not start (again) */
     bool by_operator;    /* it ended because it was cancelled */
     bool not_started;    /* the account that --user names does not exist */
@@ -364,7 +364,8 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
 }
 
 /* From here on the id is known: if the answer is lost, the same request makes
- * no second job. A signal has to wait for the answer, because the job may exist
+ * no second job. Until it is accepted, nothing is started here: another job may
+ * have that id. A signal has to wait for the answer, because the job may exist
  * already and must be cancelled then; a second one gives up. */
 static bool submit(struct run *run, struct submission *submission,
                    struct err *err) {
@@ -382,9 +383,15 @@ static bool submit(struct run *run, struct submission *submission,
         return false;
     submission_format(submission, &body);
     run->patience = 1;
+    run->answering = true;
     bool ok = follow_call(run->client, API_POST, "/api/v1/jobs?cause=run",
                           text_span(&body), &reply, err);
+    run->answering = false;
     run->patience = 0;
+    if (!ok)
+        fd_close(&run->wanted_fd);
+    if (run->host != NULL)
+        host_go_on(run->host);
     if (ok)
         run->id = call_line_text(text_span(&reply), "id", &run->call->arena);
     else if (err->kind == ERR_CONFIG)

@@ -247,6 +247,17 @@ hosts_its_own() {
 scenario 'a run without a server starts its own job and what that waits for' \
     hosts_its_own
 
+hosts_no_namesake() {
+    make_base
+    pointsman submit --id taken -- sh -c 'echo foreign >>ran'
+    for _ in 1 2 3; do
+        ends 100 within pointsman run --id taken -- sh -c 'echo own >>ran'
+    done
+    same 'events of the other job' "$(pointsman history taken | wc -l)" 1
+    [ ! -e ran ]
+}
+scenario 'a run whose id another job has starts neither' hosts_no_namesake
+
 hosts_among_many() {
     make_base 'concurrency = 4'
     for _ in $(seq 300); do
