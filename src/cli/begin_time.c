@@ -5,7 +5,7 @@
 #include "os/clock.h"
 #include <pointsman/cron.h>
 
-enum { ITEM_BYTES = 240, DAY_S = 86400 };
+enum { ITEM_BYTES = 240, DAY_S = 86400, END_YEAR = 2262 };
 
 static bool refuse(const char *text, struct err *err) {
     return err_set(err, ERR_USAGE,
@@ -13,6 +13,13 @@ static bool refuse(const char *text, struct err *err) {
                    "2026-12-01T02:00:00+01:00, 02:00, 'tomorrow 02:00', "
                    "'2026-12-01 02:00', +90m or now+90m, not '%s'",
                    text);
+}
+
+/* The registry counts nanoseconds in 64 bits. */
+static bool refuse_late(const char *text, struct err *err) {
+    return err_set(err, ERR_USAGE,
+                   "'--begin' must be a time before the year %d, not '%s'",
+                   END_YEAR, text);
 }
 
 /* "07" as 7, up to `most`. */
@@ -94,7 +101,8 @@ static bool local_parse(struct span text, const struct cron_zone *zone,
     return fine && clock_parse(span_trim(rest), ret_local);
 }
 
-/* The instant that the clock of the zone shows so. */
+/* The next instant at which the clock of the zone shows so; of a date, the first
+ * one if all have passed. */
 static bool local_find(const struct local *local, const struct cron_zone *zone,
                        int64_t now, int64_t *ret_at, struct cron_err *err) {
     char text[ITEM_BYTES], date[ITEM_BYTES / 2] = "";
@@ -107,12 +115,13 @@ static bool local_find(const struct local *local, const struct cron_zone *zone,
     int bytes =
         snprintf(text, sizeof(text),
                  "{%s\"hour\": %u, \"minute\": %u, \"second\": %u, "
-                 "\"dst_fixes\": [\"unskip\", \"repeat_use_only_early\"]}",
+                 "\"dst_fixes\": [\"unskip\", \"repeat_use_both\"]}",
                  date, local->hour, local->minute, local->second);
     if (!cron_item_parse(text, (size_t)bytes, &item, err))
         return false;
-    enum cron_found found =
-        cron_next(item, zone, local->dated ? 0 : now, ret_at, err);
+    enum cron_found found = cron_next(item, zone, now, ret_at, err);
+    if (found == CRON_NONE && local->dated)
+        found = cron_next(item, zone, 0, ret_at, err);
     cron_item_unref(item);
     return found == CRON_FOUND;
 }
@@ -135,11 +144,19 @@ static bool parse_local(const char *text, struct wall now,
     return true;
 }
 
+static bool is_late(struct span text) {
+    uint64_t year;
+    return text.len > 4 && text.p[4] == '-' &&
+           span_u64(span_make(text.p, 4), &year) && year >= END_YEAR;
+}
+
 static bool parse(const char *text, struct wall now, struct wall *ret_begin,
                   struct err *err) {
     struct span span = span_of(text);
     int64_t ms;
 
+    if (is_late(span))
+        return refuse_late(text, err);
     if (wall_parse(span, ret_begin))
         return ret_begin->ns > 0 || refuse(text, err);
     if (span_starts(span, "now"))
@@ -148,7 +165,7 @@ static bool parse(const char *text, struct wall now, struct wall *ret_begin,
         if (!duration_parse(span_make(span.p + 1, span.len - 1), &ms))
             return refuse(text, err);
         *ret_begin = wall_add_ms(now, ms);
-        return true;
+        return ret_begin->ns < WALL_NEVER.ns || refuse_late(text, err);
     }
     return parse_local(text, now, ret_begin, err);
 }

@@ -31,6 +31,14 @@ $ for when in 90 now +3x 2:00 25:00 'monday 02:00' '2035-02-30 02:00' 1901-01-01
 | not '2035-02-30 02:00'
 | not '1901-01-01T00:00:00Z'
 | not ''
+$ for when in 2262-01-01T00:00:00Z '2300-01-01 02:00' 9999-12-31T00:00:00+01:00 +99999999d; do pointsman submit --begin "$when" -- true 2>&1 | sed 's/.*--begin. //'; done
+| must be a time before the year 2262, not '2262-01-01T00:00:00Z'
+| must be a time before the year 2262, not '2300-01-01 02:00'
+| must be a time before the year 2262, not '9999-12-31T00:00:00+01:00'
+| must be a time before the year 2262, not '+99999999d'
+# Clocks went back an hour twenty minutes ago, so this time has passed once today.
+$ python3 -c 'import time; now = time.time(); rule = lambda s: "%d/%s" % (time.gmtime(s).tm_yday - 1, time.strftime("%H:%M:%S", time.gmtime(s))); print("STD0DST-1,%s,%s" % (rule(now - 30 * 86400), rule(now + 2400))); print(time.strftime("%H:%M:%S", time.gmtime(now + 900)))' >zone; TZ="$(head -n 1 zone)" pointsman -q submit --begin "$(tail -n 1 zone)" -- true >id; pointsman status --json $(cat id) | jq -r '((.not_before[0:19]+"Z"|fromdate)-now)|.<=900'; pointsman -q cancel --match state:pending >cancelled
+| true
 $ pointsman cron add --begin +1h x '0 2 * * *' -- true
 ! pointsman: 'cron add' has no option '--begin'; try pointsman help cron add
 = 64
