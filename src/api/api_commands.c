@@ -103,7 +103,8 @@ static bool add_retried_tasks(struct api_call *call, struct store_batch *batch,
         (command->failed && !check_failed_only(job, tasks, count, err)))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (tasks[i].status != TASK_DONE && tasks[i].status != TASK_UNSTARTED)
+        if (tasks[i].status != TASK_DONE &&
+            (tasks[i].status != TASK_UNSTARTED || tasks[i].attempt > 0))
             (void)store_task_set(batch, job->num, tasks[i].node, TASK_UNSTARTED,
                                  (struct wall){0});
     return true;

@@ -2,23 +2,19 @@
 
 #include "core/reason.h"
 
+#include <assert.h>
 #include <stdio.h>
-
-static bool task_is_open(const struct array_task *task) {
-    return !task->running && task->status != TASK_DONE &&
-           task->status != TASK_FAILED;
-}
 
 size_t array_next(struct array *array, struct wall now) {
     if (array->held.hold != 0 ||
         (array->limit != 0 && array->running >= array->limit))
         return array->count;
     while (array->first_open < array->count &&
-           !task_is_open(&array->tasks[array->first_open]))
+           !node_task_is_open(&array->tasks[array->first_open].task))
         array->first_open++;
     for (size_t i = array->first_open; i < array->count; i++)
-        if (task_is_open(&array->tasks[i]) &&
-            array->tasks[i].not_before.ns <= now.ns)
+        if (node_task_is_open(&array->tasks[i].task) &&
+            array->tasks[i].task.not_before.ns <= now.ns)
             return i;
     return array->count;
 }
@@ -26,8 +22,8 @@ size_t array_next(struct array *array, struct wall now) {
 struct wall array_next_time(const struct array *array, struct wall now) {
     struct wall next = WALL_NEVER;
     for (size_t i = array->first_open; i < array->count; i++) {
-        const struct array_task *task = &array->tasks[i];
-        if (task_is_open(task) && task->not_before.ns > now.ns &&
+        const struct node_task *task = &array->tasks[i].task;
+        if (node_task_is_open(task) && task->not_before.ns > now.ns &&
             task->not_before.ns < next.ns)
             next = task->not_before;
     }
@@ -36,13 +32,13 @@ struct wall array_next_time(const struct array *array, struct wall now) {
 
 void array_at_once(struct array *array) {
     for (size_t i = 0; i < array->count; i++)
-        array->tasks[i].not_before = (struct wall){0};
+        array->tasks[i].task.not_before = (struct wall){0};
 }
 
 void array_set_back(struct array *array, int64_t ms) {
     for (size_t i = 0; i < array->count; i++)
-        array->tasks[i].not_before =
-            wall_set_back(array->tasks[i].not_before, ms);
+        array->tasks[i].task.not_before =
+            wall_set_back(array->tasks[i].task.not_before, ms);
 }
 
 /* A task before first_open may start again. */
@@ -51,49 +47,51 @@ static void reopen(struct array *array, size_t at) {
         array->first_open = at;
 }
 
-void array_task_start(struct array *array, size_t at) {
-    array->tasks[at].running = true;
+struct node_task array_task_start(struct array *array, size_t at,
+                                  struct wall now) {
+    struct node_task before = array->tasks[at].task;
+    node_task_start(&array->tasks[at].task, now);
     array->running++;
+    return before;
 }
 
-void array_task_start_failed(struct array *array, size_t at) {
-    array->tasks[at].running = false;
+void array_task_start_failed(struct array *array, size_t at,
+                             const struct node_task *before) {
+    array->tasks[at].task = *before;
     array->running--;
     reopen(array, at);
 }
 
-static enum task_status status_after(const struct retry_verdict *verdict,
-                                     bool killed) {
-    if (verdict->action != RETRY_MOVE)
-        return TASK_UNSTARTED;
-    /* A task that is given up ends alone; its job goes on with the others. */
-    if (verdict->to == STATE_TERMINATED && !killed)
-        return TASK_FAILED;
-    return verdict->task;
+void array_task_adopt(struct array *array, size_t at, unsigned attempt) {
+    struct node_task *task = &array->tasks[at].task;
+    assert(task->status != TASK_RUNNING);
+    task->status = TASK_RUNNING;
+    task->attempt = attempt;
+    task->not_before = (struct wall){0};
+    array->running++;
 }
 
-struct array_task array_task_end(struct array *array, size_t at,
-                                 const struct retry_verdict *verdict,
-                                 bool killed) {
-    struct array_task *task = &array->tasks[at];
-    struct array_task before = *task;
+struct node_task array_task_end(struct array *array, size_t at,
+                                const struct retry_end *end,
+                                const struct node_rules *rules, struct wall now,
+                                uint64_t seed,
+                                struct retry_verdict *ret_verdict) {
+    struct node_task *task = &array->tasks[at].task;
+    struct node_task before = *task;
+    bool judged =
+        node_task_end(task, task->attempt, end, rules, now, seed, ret_verdict);
+    assert(judged);
+    (void)judged;
     array->running--;
-    task->running = false;
-    task->attempt -= verdict->action == RETRY_UNCOUNT;
-    task->counts.temps += verdict->temps;
-    task->counts.crashes += verdict->crashes;
-    task->counts.fails += verdict->fails;
-    task->not_before = verdict->not_before;
-    task->status = status_after(verdict, killed);
-    if (verdict->hold != 0)
-        array->held = *verdict;
+    if (ret_verdict->hold != 0)
+        array->held = *ret_verdict;
     reopen(array, at);
     return before;
 }
 
 void array_task_end_failed(struct array *array, size_t at,
-                           const struct array_task *before) {
-    array->tasks[at] = *before;
+                           const struct node_task *before) {
+    array->tasks[at].task = *before;
     array->held.hold = 0; /* it is decided again, with the end */
     array->running++;
 }
@@ -103,7 +101,7 @@ bool array_is_over(const struct array *array, bool killed) {
     if (array->running > 0)
         return false;
     for (size_t i = array->first_open; !stops && i < array->count; i++)
-        if (task_is_open(&array->tasks[i]))
+        if (node_task_is_open(&array->tasks[i].task))
             return false;
     return true;
 }
@@ -119,7 +117,7 @@ struct retry_verdict array_verdict(const struct array *array,
     if (array->held.hold != 0)
         return array->held;
     for (size_t i = 0; i < array->count; i++)
-        failed += array->tasks[i].status == TASK_FAILED;
+        failed += array->tasks[i].task.status == TASK_FAILED;
     if (failed == 0)
         return retry_verdict_make(STATE_DONE, REASON_OK, SPAN(""));
     snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,

@@ -1,5 +1,6 @@
 /* The tasks of an array job: which one starts next, and what the end of a task
- * means for the job (doc/design/processes.md). Pure. */
+ * means for the job (doc/design/processes.md). What becomes of a task itself is
+ * decided by core/node_status.h, as for tasks of standing jobs. Pure. */
 #ifndef POINTSMAN_CORE_ARRAY_H
 #define POINTSMAN_CORE_ARRAY_H
 
@@ -9,15 +10,12 @@
 #include "lib/text.h"
 #include "lib/time.h"
 #include "core/job.h"
+#include "core/node_status.h"
 #include "core/retry.h"
 
 struct array_task {
     struct span node; /* its line of the array; the owner's memory */
-    enum task_status status;
-    unsigned attempt;
-    struct retry_counts counts;
-    struct wall not_before;
-    bool running;
+    struct node_task task;
 };
 
 /* Filled in by its owner with the tasks as the registry has them. */
@@ -41,19 +39,27 @@ void array_at_once(struct array *array);
 /* The clock was set back by so much. */
 void array_set_back(struct array *array, int64_t ms);
 
-/* Marks the task as assigned. */
-void array_task_start(struct array *array, size_t at);
+/* The next attempt of the task is assigned. Returns the task as it was, for
+ * array_task_start_failed. */
+struct node_task array_task_start(struct array *array, size_t at,
+                                  struct wall now);
 /* The assignment was not recorded: restores the task. */
-void array_task_start_failed(struct array *array, size_t at);
-/* The task's attempt ended with this verdict. `killed`: the end of the whole
- * job was requested. An assignment that was withdrawn is no attempt. Returns
- * the task as it was, for array_task_end_failed. */
-struct array_task array_task_end(struct array *array, size_t at,
-                                 const struct retry_verdict *verdict,
-                                 bool killed);
+void array_task_start_failed(struct array *array, size_t at,
+                             const struct node_task *before);
+/* This attempt runs already, at a start of the program. The task must not be
+ * running. */
+void array_task_adopt(struct array *array, size_t at, unsigned attempt);
+/* The attempt of the running task ended, which another process cannot have
+ * taken. An assignment that was withdrawn is no attempt. Equal seeds draw equal
+ * waits. Returns the task as it was, for array_task_end_failed. */
+struct node_task array_task_end(struct array *array, size_t at,
+                                const struct retry_end *end,
+                                const struct node_rules *rules, struct wall now,
+                                uint64_t seed,
+                                struct retry_verdict *ret_verdict);
 /* The end was not recorded: restores the task. */
 void array_task_end_failed(struct array *array, size_t at,
-                           const struct array_task *before);
+                           const struct node_task *before);
 
 /* True if no task is running and none will start. After a kill, or once the job
  * is to be held, tasks that have not started will not. */

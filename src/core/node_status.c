@@ -11,7 +11,7 @@ bool node_task_is_open(const struct node_task *task) {
 
 void node_task_start(struct node_task *task, struct wall now) {
     assert(node_task_is_open(task));
-    if (task->attempt == 0)
+    if (task->attempt == 0 || task->begun_s == 0)
         task->begun_s = (uint32_t)wall_s(now);
     task->attempt++;
     task->status = TASK_RUNNING;
@@ -55,10 +55,11 @@ static void count(struct node_task *task, const struct retry_end *end,
     task->temps = sum_of(task->temps, verdict->temps);
     task->fails = sum_of(task->fails, verdict->fails);
     task->crashes = (uint8_t)(crashes < UINT8_MAX ? crashes : UINT8_MAX);
-    task->incompletes =
-        (uint8_t)(!incomplete
-                      ? 0
-                      : task->incompletes + (task->incompletes < UINT8_MAX));
+    if (incomplete)
+        task->incompletes =
+            (uint8_t)(task->incompletes + (task->incompletes < UINT8_MAX));
+    else if (verdict->task != TASK_UNSTARTED && verdict->task != TASK_LOST)
+        task->incompletes = 0;
     if (verdict->clear_counts)
         task->temps = task->fails = task->crashes = 0;
 }
@@ -78,6 +79,15 @@ static void excuse_kill(struct retry_end *end) {
         end->status = RETRY_STATUS_INCOMPLETE_BACKOFF;
 }
 
+/* A limit that a count cannot reach would be none. */
+static struct retry_limits limits_within_counts(struct retry_limits limits) {
+    if (limits.max_temp > UINT16_MAX)
+        limits.max_temp = UINT16_MAX;
+    if (limits.max_crash > UINT8_MAX)
+        limits.max_crash = UINT8_MAX;
+    return limits;
+}
+
 /* A worker that is not heard of may run the task until it ends itself. */
 static void wait_for_worker(struct node_task *task, int64_t wait_ms,
                             struct wall now) {
@@ -94,6 +104,7 @@ bool node_task_end(struct node_task *task, uint32_t attempt,
                    struct retry_verdict *ret_verdict) {
     bool assumed = (task->flags & NODE_TASK_ASSUMED) != 0;
     struct retry_end judged = *end;
+    struct retry_limits limits = limits_within_counts(rules->limits);
     struct retry_counts counts;
     struct random random;
 
@@ -106,7 +117,7 @@ bool node_task_end(struct node_task *task, uint32_t attempt,
         excuse_kill(&judged);
     random_init(&random, seed);
     counts = counts_of(task);
-    *ret_verdict = retry_after(&judged, &counts, &rules->limits, now, &random);
+    *ret_verdict = retry_after(&judged, &counts, &limits, now, &random);
     if (ret_verdict->action == RETRY_NOTHING)
         return false;
     count(task, &judged, ret_verdict);

@@ -16,7 +16,7 @@
 struct node_task {
     struct wall not_before; /* 0: at once */
     uint32_t attempt;       /* attempts begun */
-    uint32_t begun_s;       /* its first start; 0: unknown */
+    uint32_t begun_s;       /* its first start on record; 0: none */
     uint16_t temps, fails;  /* as in struct retry_counts */
     uint8_t crashes, incompletes;
     uint8_t status; /* enum task_status */

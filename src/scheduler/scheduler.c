@@ -186,7 +186,8 @@ static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
     if (tracked->array != NULL) {
         attempt->of_array = true;
         attempt->task = running->task;
-        array_task_start(&tracked->array->array, running->task);
+        array_task_adopt(&tracked->array->array, running->task,
+                         running->attempt);
     }
     if (tracked->job.cancel_asked)
         tracked->killer = RETRY_OPERATOR;

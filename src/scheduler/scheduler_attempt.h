@@ -28,8 +28,9 @@ struct attempt {
     bool of_array;
     struct node_attempt *node; /* NULL: not of a standing job; else `task` is
                                   the number of its task */
-    struct array_task before;  /* for an array: the task as it was when it
-                                  ended */
+    struct node_task before;   /* for an array: the task as it was when it
+                                  started or ended, for as long as that is not
+                                  recorded */
     unsigned number;
     struct companion *companions;
     size_t companion_count;

@@ -89,11 +89,12 @@ static void starts_set_back(struct scheduler *scheduler, int64_t ms) {
 static void plan_tasks(struct scheduler *scheduler,
                        const struct tracked_array *array) {
     for (size_t i = 0; i < array->array.count; i++) {
-        const struct array_task *task = &array->array.tasks[i];
-        if (task->running || task->not_before.ns <= scheduler->now.ns)
+        const struct node_task *task = &array->array.tasks[i].task;
+        if (task->not_before.ns <= scheduler->now.ns)
             continue;
-        store_task_set(scheduler->batch, array->tracked->num, task->node,
-                       task->status,
+        store_task_set(scheduler->batch, array->tracked->num,
+                       array->array.tasks[i].node,
+                       (enum task_status)task->status,
                        wall_set_back(task->not_before, scheduler->set_back_ms));
     }
 }

@@ -231,21 +231,50 @@ static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                 (int)tracked->job.id.len, tracked->job.id.p);
 }
 
-static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
-                          struct retry_verdict *verdict, struct plan *plan) {
+/* The verdict on the attempt at a task of an array. */
+static struct retry_verdict end_task(struct scheduler *scheduler,
+                                     struct attempt *attempt) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct tracked_job *tracked = attempt->tracked;
+    struct node_rules rules = {
+        .limits = scheduler_verdict_limits(scheduler, &tracked->job)};
+    struct retry_verdict verdict;
+    struct span reason;
+    struct retry_end end = scheduler_verdict_end(attempt, &arena, &reason);
+    if (end.result == RETRY_TAKEN)
+        end.result = RETRY_WITHDRAWN; /* commands have no lock of their own */
+    attempt->before = array_task_end(
+        &tracked->array->array, attempt->task, &end, &rules, scheduler->now,
+        random_below(&scheduler->random, UINT64_MAX), &verdict);
+    scheduler_verdict_explain(&verdict, reason);
+    return verdict;
+}
+
+/* It is not asked again at once if the machine refused it. */
+static void uncount_task(struct scheduler *scheduler, struct attempt *attempt,
+                         struct retry_verdict *verdict) {
+    struct store_task row;
+    plan_uncount(scheduler, attempt, verdict);
+    if (verdict->not_before.ns == 0)
+        return;
+    scheduler_attempt_task(attempt)->task.not_before = verdict->not_before;
+    row = scheduler_row_task(attempt);
+    store_task_record(scheduler->batch, attempt->tracked->num, &row);
+}
+
+static void plan_task_end(struct scheduler *scheduler,
+                          struct attempt *attempt) {
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_END);
     struct tracked_job *tracked = attempt->tracked;
     struct array *array = &tracked->array->array;
-    const struct array_task *task = scheduler_attempt_task(attempt);
     bool killed = tracked->killer != RETRY_NOBODY;
-    attempt->before = array_task_end(array, attempt->task, verdict, killed);
-    if (verdict->action == RETRY_MOVE)
+    struct retry_verdict verdict = end_task(scheduler, attempt);
+    plan->attempt = attempt;
+    if (verdict.action == RETRY_MOVE)
         scheduler_row_end(scheduler, attempt, tracked, attempt->number,
-                          verdict);
+                          &verdict);
     else
-        plan_uncount(scheduler, attempt, verdict);
-    if (task->not_before.ns > 0 && task->status != TASK_FAILED)
-        store_task_set(scheduler->batch, tracked->num, task->node, task->status,
-                       task->not_before);
+        uncount_task(scheduler, attempt, &verdict);
     plan->again = !array_is_over(array, killed);
     if (plan->again)
         return;
@@ -328,10 +357,13 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
         scheduler_train_plan_end(scheduler, attempt);
         return;
     }
-    if (attempt->node != NULL) {
+    if (attempt->node != NULL || attempt->of_array) {
         picker_ended(scheduler->picker, scheduler_attempt_slot(attempt),
                      ran_ms(attempt));
-        scheduler_node_plan_end(scheduler, attempt);
+        if (attempt->of_array)
+            plan_task_end(scheduler, attempt);
+        else
+            scheduler_node_plan_end(scheduler, attempt);
         return;
     }
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
@@ -343,10 +375,6 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     if (verdict.action == RETRY_NOTHING)
         verdict.action = RETRY_UNCOUNT; /* the process that has it is not of
                                            this base: try again soon */
-    if (attempt->of_array) {
-        plan_task_end(scheduler, attempt, &verdict, plan);
-        return;
-    }
     if (verdict.action == RETRY_UNCOUNT)
         plan_uncount(scheduler, attempt, &verdict);
     else

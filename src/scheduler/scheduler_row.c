@@ -15,8 +15,9 @@ struct span scheduler_row_node(const struct attempt *attempt) {
 }
 
 struct store_task scheduler_row_task(const struct attempt *attempt) {
-    return node_attempt_record(&attempt->node->task,
-                               span_of(attempt->node->name), attempt->task);
+    const struct array_task *task = scheduler_attempt_task(attempt);
+    return node_attempt_record(task ? &task->task : &attempt->node->task,
+                               scheduler_row_node(attempt), attempt->task);
 }
 
 /* Processes that could not be killed do not change how the attempt ended, but
@@ -75,8 +76,6 @@ void scheduler_row_end(struct scheduler *scheduler,
     struct store_task task;
     if (attempt->row_ended)
         return;
-    if (attempt->node != NULL)
-        task = scheduler_row_task(attempt);
     struct store_attempt row = {
         .num = tracked->num,
         .node = scheduler_row_node(attempt),
@@ -98,10 +97,12 @@ void scheduler_row_end(struct scheduler *scheduler,
     };
     if (row.status == TASK_UNSTARTED && end->started.ns != 0)
         row.status = TASK_LOST; /* stopped, and its job returned */
-    if (attempt->node != NULL) {
+    if (attempt->node != NULL || attempt->of_array) {
+        task = scheduler_row_task(attempt);
         row.task = &task;
-        row.status = task.status;
     }
+    if (attempt->node != NULL)
+        row.status = task.status;
     store_end(scheduler->batch, &row);
     note_kill(scheduler, tracked, end);
 }

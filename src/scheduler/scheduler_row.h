@@ -13,7 +13,7 @@ void scheduler_row_end(struct scheduler *scheduler,
                        const struct tracked_job *tracked, unsigned number,
                        const struct retry_verdict *verdict);
 
-/* The task of a standing job as it is recorded with the attempt. */
+/* The task of an array or a standing job as it is recorded with the attempt. */
 struct store_task scheduler_row_task(const struct attempt *attempt);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "lib/log.h"
 #include "core/reason.h"
+#include "scheduler/node_attempt.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_backoff.h"
@@ -26,19 +27,17 @@ enum { PATIENCE_MS = 50 };
 
 /* The rows are sorted by node and attempt. */
 static const struct store_attempt *
-last_attempt(const struct store_attempt *rows, size_t count,
-             const struct array_task *task) {
+last_attempt(const struct store_attempt *rows, size_t count, struct span node) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (span_compare(rows[middle].node, task->node) > 0)
+        if (span_compare(rows[middle].node, node) > 0)
             high = middle;
         else
             low = middle + 1;
     }
-    return low > 0 && span_equal(rows[low - 1].node, task->node)
-               ? &rows[low - 1]
-               : NULL;
+    return low > 0 && span_equal(rows[low - 1].node, node) ? &rows[low - 1]
+                                                           : NULL;
 }
 
 /* The back-off of a task began when its last attempt ended, and the clock may
@@ -57,8 +56,9 @@ static void tasks_recall(struct scheduler *scheduler, const struct job *job,
         return;
     }
     for (size_t i = 0; i < array->count; i++) {
-        struct array_task *task = &array->tasks[i];
-        const struct store_attempt *last = last_attempt(rows, count, task);
+        struct node_task *task = &array->tasks[i].task;
+        const struct store_attempt *last =
+            last_attempt(rows, count, array->tasks[i].node);
         if (task->not_before.ns > scheduler->now.ns && last != NULL)
             task->not_before = retry_backoff_end(last->ended, task->not_before,
                                                  scheduler->now);
@@ -90,9 +90,7 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
     for (size_t i = 0; i < array->array.count; i++)
         array->array.tasks[i] = (struct array_task){
             .node = tasks[i].node,
-            .status = tasks[i].status,
-            .attempt = tasks[i].attempt,
-            .not_before = tasks[i].not_before,
+            .task = node_attempt_task(&tasks[i]),
         };
     array->array.limit = job->max_running;
     tasks_recall(scheduler, job, &array->array);
@@ -134,10 +132,10 @@ static void plan_task(struct scheduler *scheduler, struct tracked_array *array,
     struct tracked_job *tracked = array->tracked;
     struct array_task *task = &array->array.tasks[at];
     struct attempt *attempt =
-        scheduler_attempt_new(scheduler, tracked, task->attempt + 1);
+        scheduler_attempt_new(scheduler, tracked, task->task.attempt + 1);
     attempt->of_array = true;
     attempt->task = at;
-    array_task_start(&array->array, at);
+    attempt->before = array_task_start(&array->array, at, scheduler->now);
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
@@ -180,8 +178,8 @@ struct tracked_array *scheduler_array_adopt(struct scheduler *scheduler,
     if (!array_load(scheduler, &tracked->job, &array) || array == NULL)
         return NULL;
     for (size_t i = 0; i < array->array.count; i++)
-        if (array->array.tasks[i].status == TASK_RUNNING)
-            array->array.tasks[i].status = TASK_UNSTARTED;
+        if (array->array.tasks[i].task.status == TASK_RUNNING)
+            array->array.tasks[i].task.status = TASK_UNSTARTED;
     scheduler_job_execute(scheduler, tracked);
     tracked->array = array;
     array->tracked = tracked;
@@ -438,7 +436,8 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     struct tracked_job *tracked = attempt->tracked;
     picker_ended(scheduler->picker, scheduler_attempt_slot(attempt), -1);
     if (attempt->of_array) {
-        array_task_start_failed(&tracked->array->array, attempt->task);
+        array_task_start_failed(&tracked->array->array, attempt->task,
+                                &attempt->before);
         scheduler_attempt_free(scheduler, attempt);
         return;
     }
@@ -456,10 +455,8 @@ void scheduler_start_committed(struct scheduler *scheduler,
         return;
     }
     struct tracked_job *tracked = attempt->tracked;
-    struct array_task *task = scheduler_attempt_task(attempt);
-    if (task)
-        task->attempt = attempt->number;
-    else
+    const struct array_task *task = scheduler_attempt_task(attempt);
+    if (!task)
         tracked->job.attempt = attempt->number;
     struct run_start start = {
         .handle = attempt->handle,

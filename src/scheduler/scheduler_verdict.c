@@ -8,7 +8,6 @@
 #include "core/reason.h"
 #include "core/retry_landing.h"
 #include "wire/status_line.h"
-#include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_row.h"
@@ -158,19 +157,8 @@ static unsigned incomplete_before(struct scheduler *scheduler,
     return times;
 }
 
-static struct retry_counts *counts_of(struct attempt *attempt,
-                                      struct retry_counts *job_counts) {
-    const struct job *job = &attempt->tracked->job;
-    if (attempt->of_array)
-        return &scheduler_attempt_task(attempt)->counts;
-    job_counts->temps = job->temps;
-    job_counts->crashes = job->crashes;
-    job_counts->fails = job->fails;
-    return job_counts;
-}
-
-static struct retry_limits limits_of(const struct scheduler *scheduler,
-                                     const struct job *job) {
+struct retry_limits scheduler_verdict_limits(const struct scheduler *scheduler,
+                                             const struct job *job) {
     struct retry_limits limits = {
         .max_temp = scheduler->options.max_temp,
         .max_crash = scheduler->options.max_crash,
@@ -199,17 +187,21 @@ static struct retry_verdict decide(struct scheduler *scheduler,
                                    struct attempt *attempt,
                                    const struct retry_landing *landing,
                                    const struct retry_end *end) {
-    struct retry_limits limits = limits_of(scheduler, &attempt->tracked->job);
-    struct retry_counts job_counts = {0};
-    struct retry_counts *counts = counts_of(attempt, &job_counts);
-    counts->first_begun = first_begun(scheduler, attempt->tracked);
-    counts->base_lost = base_lost_before(scheduler, attempt);
-    counts->incompletes = end->status == RETRY_STATUS_INCOMPLETE
-                              ? incomplete_before(scheduler, attempt)
-                              : 0;
-    return landing ? retry_after_landing(landing, end, counts, &limits,
+    const struct job *job = &attempt->tracked->job;
+    struct retry_limits limits = scheduler_verdict_limits(scheduler, job);
+    struct retry_counts counts = {
+        .temps = job->temps,
+        .crashes = job->crashes,
+        .fails = job->fails,
+        .base_lost = base_lost_before(scheduler, attempt),
+        .incompletes = end->status == RETRY_STATUS_INCOMPLETE
+                           ? incomplete_before(scheduler, attempt)
+                           : 0,
+        .first_begun = first_begun(scheduler, attempt->tracked),
+    };
+    return landing ? retry_after_landing(landing, end, &counts, &limits,
                                          scheduler->now, &scheduler->random)
-                   : retry_after(end, counts, &limits, scheduler->now,
+                   : retry_after(end, &counts, &limits, scheduler->now,
                                  &scheduler->random);
 }
 

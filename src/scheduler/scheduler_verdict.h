@@ -23,6 +23,9 @@ struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
                                           struct attempt *attempt,
                                           const struct retry_end *end);
 
+/* How often and how long the job, or each of its tasks, is tried. */
+struct retry_limits scheduler_verdict_limits(const struct scheduler *scheduler,
+                                             const struct job *job);
 /* How the attempt ended, by exit code or signal and the last line of the status
  * descriptor; *ret_reason: what that line says. */
 struct retry_end scheduler_verdict_end(const struct attempt *attempt,

@@ -14,6 +14,12 @@ static const struct store_task *recorded(const struct op *op) {
                                                        : NULL;
 }
 
+/* The task starts as if it never had, but for the number of its attempt. */
+static bool forgets(const struct op *op) {
+    return op->kind == OP_TASK_SET && op->task.status == TASK_UNSTARTED &&
+           op->task.not_before.ns == 0;
+}
+
 /* A step of a task of an array, or of a standing job. A one-task job has no row
  * of its task: the job's row holds everything, and its move is the event. */
 static bool task_step(struct apply *apply, struct op *op, struct row *row,
@@ -22,7 +28,7 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
     row->tasks_done -= task->status == TASK_DONE;
     row->tasks_done += status == TASK_DONE;
     task->status = status;
-    bool stands = recorded(op) != NULL;
+    bool whole = recorded(op) != NULL || forgets(op);
     struct store_event event = {
         .kind = kind,
         .num = row->num,
@@ -33,8 +39,8 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
         .detail = task->node,
     };
     apply_dirty(apply, row, ROW_REST);
-    return (stands ? apply->ops->task_record
-                   : apply->ops->task_put)(apply->rows, row->num, task, err) &&
+    return (whole ? apply->ops->task_record
+                  : apply->ops->task_put)(apply->rows, row->num, task, err) &&
            apply_event(apply, op, row, event, err);
 }
 
@@ -198,9 +204,15 @@ bool apply_task_set(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
-    if (task.status == op->task.status &&
-        task.not_before.ns == op->task.not_before.ns)
+    if (forgets(op)) {
+        task = (struct store_task){.node = task.node,
+                                   .at = task.at,
+                                   .status = task.status,
+                                   .attempt = task.attempt};
+    } else if (task.status == op->task.status &&
+               task.not_before.ns == op->task.not_before.ns) {
         return answer(op, STORE_SAME);
+    }
     task.not_before = op->task.not_before;
     return task_step(apply, op, row, &task, op->task.status,
                      task.not_before.ns ? EVENT_NOT_BEFORE : EVENT_TASK, err);

@@ -264,7 +264,7 @@ struct store_task {
     enum task_status status;
     unsigned attempt;
     struct wall not_before;
-    /* Of a standing job only, as in struct node_task (core/node_status.h). */
+    /* As in struct node_task (core/node_status.h). */
     unsigned temps, fails, crashes, incompletes, flags;
     int64_t begun_s;
 };
@@ -281,13 +281,13 @@ unsigned store_end(struct store_batch *batch,
  * CONFLICT if it has ended. */
 unsigned store_unassign(struct store_batch *batch, uint64_t num,
                         struct span node, unsigned attempt);
-/* Sets the status of an array's task without an attempt (retry: UNSTARTED).
- * Writes an EVENT_TASK, or EVENT_NOT_BEFORE if there is a time; SAME if
- * nothing changes. */
+/* Sets the status of an array's task without an attempt. UNSTARTED without a
+ * time (retry) also forgets what was counted. Writes an EVENT_TASK, or
+ * EVENT_NOT_BEFORE if there is a time; SAME if nothing changes. */
 unsigned store_task_set(struct store_batch *batch, uint64_t num,
                         struct span node, enum task_status status,
                         struct wall not_before);
-/* What is on record of a task of a standing job is this from now on. UNKNOWN:
+/* What is on record of the task is this from now on. UNKNOWN:
  * it has no row. Event as for store_task_set. */
 unsigned store_task_record(struct store_batch *batch, uint64_t num,
                            const struct store_task *task);

@@ -555,6 +555,31 @@ a_task_of_a_standing_job_gets_a_row_when_it_first_starts(void **state) {
     assert_false(is_found);
 }
 
+/* As `retry` does. */
+static void a_task_that_is_to_start_anew_has_counted_nothing(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    struct store_task task = standing_task("blue", 1), found;
+    bool is_found;
+    struct store_batch *batch = rig_batch(rig);
+    task.status = TASK_FAILED;
+    store_task_record(batch, num, &task);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    batch = rig_batch(rig);
+    store_task_set(batch, num, SPAN("blue"), TASK_UNSTARTED, (struct wall){0});
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    assert_true(store_task_find(rig->store, num, SPAN("blue"), &rig->arena,
+                                &found, &is_found, NULL));
+    assert_true(is_found);
+    assert_int_equal(found.attempt, 1);
+    assert_int_equal(found.temps + found.fails + found.crashes, 0);
+    assert_int_equal(found.incompletes + found.flags, 0);
+    assert_int_equal(found.begun_s, 0);
+    assert_string_equal(tasks(rig, num),
+                        "red unstarted 0, blue unstarted 1, green unstarted 0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(an_attempt_is_read_as_it_ended),
@@ -575,6 +600,7 @@ int main(void) {
         RIG_TESTS(the_latest_attempts_of_a_task_are_read_alone),
         RIG_TESTS(what_ends_the_back_offs_of_an_array_is_recorded),
         RIG_TESTS(a_task_of_a_standing_job_gets_a_row_when_it_first_starts),
+        RIG_TESTS(a_task_that_is_to_start_anew_has_counted_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

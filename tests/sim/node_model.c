@@ -764,7 +764,8 @@ bool model_end(struct model *model, struct model_job *job, unsigned row,
         task->fails--;
     task->safety = task->assumed = false;
     judge(&j, end);
-    if (end != END_INCOMPLETE && end != END_WITHDRAWN)
+    if (end != END_INCOMPLETE && task->status != TASK_UNSTARTED &&
+        task->status != TASK_LOST)
         task->incompletes = 0;
     if (end == END_WITHDRAWN)
         task->incompletes = incompletes;

@@ -4,7 +4,7 @@
 #include "scheduler/scheduler.h"
 #include "store/simulated.h"
 
-enum { JOBS = 3000, DUE_S = 5000, WAIT_FOR_DEP_MS = 60 * 1000 };
+enum { JOBS = 3000, DUE_S = 5000, WAIT_FOR_DEP_MS = 60 * 1000, MAX_TEMP = 20 };
 
 static struct store *store;
 static struct scheduler *scheduler;
@@ -69,6 +69,7 @@ static void restart_as(unsigned parts) {
                                             .by_command = true};
     struct scheduler_options options = {.parts = parts,
                                         .slots = 1,
+                                        .max_temp = MAX_TEMP,
                                         .wait_for_dep_ms = WAIT_FOR_DEP_MS,
                                         .targets = &target,
                                         .target_count = 1,
@@ -402,6 +403,42 @@ static enum job_state state_of(uint64_t num) {
     return job.state;
 }
 
+static void what_a_task_has_counted_outlasts_restarts(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_last(0);
+    settle(&next);
+    for (unsigned times = 1; times < MAX_TEMP; times++) {
+        end_last(75);
+        settle(&next);
+        assert_int_equal(state_of(1), STATE_EXECUTING);
+        now = next;
+        restart();
+        settle(&next);
+        assert_int_equal(start_count, 2 + times);
+    }
+    end_last(75);
+    settle(&next);
+    assert_int_equal(state_of(1), STATE_FAILED);
+}
+
+static void a_task_fails_after_a_day_of_temporary_failures(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    end_last(0);
+    settle(&next);
+    end_last(75);
+    settle(&next);
+    now = wall_add_ms(now, INT64_C(24) * 3600 * 1000);
+    settle(&next);
+    assert_int_equal(start_count, 3);
+    end_last(75);
+    settle(&next);
+    assert_int_equal(state_of(1), STATE_FAILED);
+}
+
 static void
 what_arrives_after_a_clock_was_set_back_waits_for_its_full_time(void **state) {
     struct wall next;
@@ -454,6 +491,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             back_offs_that_a_person_ended_do_not_come_back_with_a_restart,
             setup_array, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_a_task_has_counted_outlasts_restarts, setup_array, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_task_fails_after_a_day_of_temporary_failures, setup_array,
+            teardown),
         cmocka_unit_test_setup_teardown(
             a_person_may_let_an_unavailable_target_be_tried, setup_set,
             teardown),
