@@ -223,11 +223,11 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
             adopt(scheduler, tracked, running);
             continue;
         }
+        enum task_status status =
+            (job->flags & JOB_AT_MOST_ONCE) != 0 ? TASK_FAILED : TASK_LOST;
         scheduler_recover_attempt(&rows[i], scheduler->now, batch);
-        store_task_set(batch, job->num, rows[i].node,
-                       (job->flags & JOB_AT_MOST_ONCE) != 0 ? TASK_FAILED
-                                                            : TASK_LOST,
-                       (struct wall){0});
+        store_task_set(batch, job->num, rows[i].node, status, (struct wall){0});
+        array->array.tasks[task].task.status = (uint8_t)status;
     }
     return true;
 }

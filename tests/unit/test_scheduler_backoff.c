@@ -64,7 +64,10 @@ static void admit_all(void) {
     store_batch_free(batch);
 }
 
+static bool is_upgrade; /* at a restart: nothing is handed over as running */
+
 static void restart_as(unsigned parts) {
+    static const struct scheduler_running none;
     const struct scheduler_target target = {.name = SPAN("site"),
                                             .by_command = true};
     struct scheduler_options options = {.parts = parts,
@@ -82,6 +85,8 @@ static void restart_as(unsigned parts) {
                             .release = runner_release};
     scheduler_free(scheduler);
     scheduler = scheduler_new(store, &options, &runner);
+    if (is_upgrade)
+        scheduler_adopt(scheduler, &none, 0);
     assert_true(scheduler_start(scheduler, now, true, NULL));
 }
 
@@ -239,6 +244,13 @@ static int setup_array(void **state) {
     const struct span nodes[] = {SPAN("a"), SPAN("b")};
     (void)state;
     admit_one(JOB_COMMAND, JOB_ARRAY, nodes, COUNT(nodes));
+    return 0;
+}
+
+static int setup_once(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b")};
+    (void)state;
+    admit_one(JOB_COMMAND, JOB_ARRAY | JOB_AT_MOST_ONCE, nodes, COUNT(nodes));
     return 0;
 }
 
@@ -440,6 +452,22 @@ static void a_task_fails_after_a_day_of_temporary_failures(void **state) {
 }
 
 static void
+an_upgrade_does_not_start_again_what_starts_at_most_once(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    assert_int_equal(start_count, 1);
+    is_upgrade = true;
+    restart();
+    is_upgrade = false;
+    settle(&next);
+    end_last(0);
+    settle(&next);
+    assert_int_equal(start_count, 2); /* the other task */
+    assert_int_equal(state_of(1), STATE_FAILED);
+}
+
+static void
 what_arrives_after_a_clock_was_set_back_waits_for_its_full_time(void **state) {
     struct wall next;
     (void)state;
@@ -493,6 +521,9 @@ int main(void) {
             setup_array, teardown),
         cmocka_unit_test_setup_teardown(
             what_a_task_has_counted_outlasts_restarts, setup_array, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_upgrade_does_not_start_again_what_starts_at_most_once,
+            setup_once, teardown),
         cmocka_unit_test_setup_teardown(
             a_task_fails_after_a_day_of_temporary_failures, setup_array,
             teardown),
