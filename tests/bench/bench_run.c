@@ -1,7 +1,8 @@
 /* No-op commands end to end: stored durably, started, output captured, result
  * recorded; two at a time, and four. Compared with plain vfork + exec + pipe,
  * alternately in the same run, and with common tools. Each command has a number
- * as its argument, so that no two are equal.
+ * as its argument, so that no two are equal. An array of 10,000 tasks is
+ * compared with 10,000 commands, from the submission to the last end.
  *
  *     bench_run POINTSMAN NOOP RAW_SPAWN [COUNT [ROUNDS]]
  *
@@ -21,8 +22,16 @@
 #include "bench/callers.h"
 #include "bench/figure.h"
 #include "bench/served.h"
+#include "os/clock.h"
 
-enum { SLOTS = 2, WIDE = 4, BATCH = 1000, ROUNDS_MOST = 99, TIMEOUT_S = 300 };
+enum {
+    SLOTS = 2,
+    WIDE = 4,
+    BATCH = 1000,
+    ROUNDS_MOST = 99,
+    TIMEOUT_S = 300,
+    TASKS = 10000
+};
 
 struct result {
     double per_s, cpu_us;
@@ -54,7 +63,7 @@ static void submit_before(const struct bench *bench) {
                      bench->pointsman, bench->served.base, path));
 }
 
-static void submit_now(struct bench *bench) {
+static void submit_now(struct bench *bench, unsigned count) {
     CLEANUP(text_clear) struct text body = TEXT_INIT;
     size_t bytes;
     for (int i = 0; i < BATCH; i++)
@@ -62,8 +71,21 @@ static void submit_now(struct bench *bench) {
     const char *post =
         callers_post("/api/v1/jobs/batch", body.p, body.len, &bytes);
     int fd = served_connect(&bench->served);
-    for (unsigned sent = 0; sent < bench->count; sent += BATCH)
+    for (unsigned sent = 0; sent < count; sent += BATCH)
         free(callers_ask(fd, post, bytes));
+    close(fd);
+}
+
+static void submit_array(struct bench *bench, unsigned count) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT;
+    size_t bytes;
+    text_addf(&body, "{\"command\":[\"%s\",\"{}\"],\"array\":[", bench->noop);
+    for (unsigned i = 0; i < count; i++)
+        text_addf(&body, "%s\"%u\"", i > 0 ? "," : "", i);
+    text_adds(&body, "]}");
+    const char *post = callers_post("/api/v1/jobs", body.p, body.len, &bytes);
+    int fd = served_connect(&bench->served);
+    free(callers_ask(fd, post, bytes));
     close(fd);
 }
 
@@ -85,10 +107,10 @@ die_of_failure(const struct bench *bench) {
               (const char *)sqlite3_column_text(stmt, 2));
 }
 
-static void await_all(struct bench *bench) {
+static void await_all(struct bench *bench, unsigned jobs) {
     static const char counts[] =
         "GET /api/v1/counts HTTP/1.1\r\nHost: pointsman\r\n\r\n";
-    const char *want = bench_text("\"done\":%u,\"failed\":0", bench->count);
+    const char *want = bench_text("\"done\":%u,\"failed\":0", jobs);
     int fd = served_connect(&bench->served);
     bool over = false;
     for (int i = 0; !over && i < TIMEOUT_S * 40; i++) {
@@ -134,12 +156,58 @@ static struct result run_ours(struct bench *bench, bool before,
         submit_before(bench);
     served_start(&bench->served, bench->pointsman);
     if (!before)
-        submit_now(bench);
-    await_all(bench);
+        submit_now(bench, bench->count);
+    await_all(bench, bench->count);
     result.cpu_us = served_stop(&bench->served) / bench->count;
     result.per_s = tasks_per_s(bench);
     shell(bench_text("rm -rf '%s'", bench->served.base));
     return result;
+}
+
+/* Tasks per second from the submission until all of them are done, one by one
+ * as jobs or in one array. */
+static double per_s_to_the_end(struct bench *bench, bool as_array) {
+    served_make(&bench->served, bench->pointsman, SLOTS);
+    served_start(&bench->served, bench->pointsman);
+    const char *path = bench_text("%s/ctrl/registry.db", bench->served.base);
+    int64_t begun_ns = clock_wall().ns;
+    if (as_array)
+        submit_array(bench, TASKS);
+    else
+        submit_now(bench, TASKS);
+    await_all(bench, as_array ? 1 : TASKS);
+    (void)served_stop(&bench->served);
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, "SELECT max(since) FROM job WHERE state = 'D'",
+                           -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW)
+        bench_die("cannot read '%s'", path);
+    double ns = (double)(sqlite3_column_int64(stmt, 0) - begun_ns);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    shell(bench_text("rm -rf '%s'", bench->served.base));
+    return TASKS / ns * 1e9;
+}
+
+static void print_array(struct bench *bench, int rounds) {
+    double array[ROUNDS_MOST], jobs[ROUNDS_MOST], ratios[ROUNDS_MOST];
+    for (int i = 0; i < rounds; i++) {
+        jobs[i] = per_s_to_the_end(bench, false);
+        array[i] = per_s_to_the_end(bench, true);
+        ratios[i] = array[i] / jobs[i];
+    }
+    struct figure figure = {
+        .what = "an array, submission to last end",
+        .ours = bench_text("%.0f/s", bench_median(array, (size_t)rounds)),
+        .other = bench_text("as many commands %.0f/s",
+                            bench_median(jobs, (size_t)rounds)),
+        .value = bench_median(ratios, (size_t)rounds),
+        .unit = "x",
+        .goal = 0.9,
+    };
+    figure_print(&figure);
 }
 
 /* ---- the limit and the peers -------------------------------------------- */
@@ -256,6 +324,7 @@ int main(int argc, char **argv) {
                 rounds, 0);
     print_added("the same, CPU added", during, raw_again, rounds, 0);
     print_speed("no-op tasks, four slots", wide, raw_again, rounds, 0);
+    print_array(&bench, rounds);
     double ours = median(before, rounds, false);
     print_tool(
         "xargs",
