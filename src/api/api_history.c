@@ -478,8 +478,8 @@ static void task_json(struct api_call *call, const struct job *job,
     json_key(&json, "attempt");
     json_i64(&json, task->attempt);
     json_key(&json, "worker");
-    if (task->attempt > 0)
-        json_string(&json, "local");
+    if (last != NULL)
+        json_span(&json, last->worker);
     else
         json_null(&json);
     job_json_time(&json, "not_before", task->not_before);

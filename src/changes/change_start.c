@@ -395,7 +395,7 @@ static bool make(const struct work_site *site, const struct run_start *start,
     attempt_words_add_string(&argv, verb);
     attempt_words_add_span(&argv, job->id);
     environment_begin(&env);
-    attempt_words_add_environment(&env, start);
+    attempt_words_add_environment(&env, site, start);
     if (start->train != NULL && start->train->task == RUN_TRAIN_CHECK)
         attempt_words_add_string(
             &env, arena_printf(arena, "POINTSMAN_LANE=%u", start->train->lane));

@@ -111,6 +111,7 @@ static void command_words(struct attempt_words *argv,
 /* The same as from Bistro's workers: node, path for the status, and other facts
  * (argv_style in pointsman-tasks(7)). */
 static void bistro_words(struct attempt_words *argv,
+                         const struct work_site *site,
                          const struct submission *sub,
                          const struct run_start *start) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -137,7 +138,7 @@ static void bistro_words(struct attempt_words *argv,
     json_object(&json);
     json_end(&json);
     json_key(&json, "worker_node");
-    json_string(&json, "local");
+    json_span(&json, site->worker);
     json_key(&json, "worker_host");
     json_string(&json, host);
     json_end(&json);
@@ -162,13 +163,13 @@ bool command_start_make(const struct work_site *site,
         attempt_words_add_string(&argv, "--");
     }
     if (sub.task.argv_style == TASK_ARGV_BISTRO)
-        bistro_words(&argv, &sub, start);
+        bistro_words(&argv, site, &sub, start);
     else
         command_words(&argv, &sub, start);
     env_add_given(&env, &sub);
     if (ret_start->account)
         env_add_account(&env, &sub, ret_start->account);
-    attempt_words_add_environment(&env, start);
+    attempt_words_add_environment(&env, site, start);
     ret_start->argv = argv.items;
     ret_start->envp = env.items;
     ret_start->dir = sub.dir.len ? arena_string(arena, sub.dir) : "/";

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "scheduler/runner.h"
+#include "scheduler/work_kind.h"
 
 /* `item` must be in the arena or static. */
 static void add(struct attempt_words *words, char *item) {
@@ -76,8 +77,8 @@ static char *traceparent_of(const struct run_start *start,
 }
 
 void attempt_words_add_environment(struct attempt_words *env,
+                                   const struct work_site *site,
                                    const struct run_start *start) {
-    static char worker[] = "POINTSMAN_WORKER=local";
     static char status[] = "POINTSMAN_STATUS_FD=3";
     static char progress[] = "POINTSMAN_PROGRESS_FD=4";
     struct arena *arena = env->arena;
@@ -97,7 +98,7 @@ void attempt_words_add_environment(struct attempt_words *env,
         add(env, JOINED(arena, SPAN("POINTSMAN_PLACE="), start->place));
         add(env, JOINED(arena, SPAN("POINTSMAN_JOB_NAME="), start->job_name));
     }
-    add(env, worker);
+    add(env, JOINED(arena, SPAN("POINTSMAN_WORKER="), site->worker));
     add(env, status);
     add(env, progress);
     add(env, JOINED(arena, SPAN("TRACEPARENT="),

@@ -9,6 +9,7 @@
 #include "lib/text.h"
 
 struct run_start;
+struct work_site; /* scheduler/work_kind.h */
 
 struct attempt_words {
     struct arena *arena;
@@ -24,6 +25,7 @@ void attempt_words_add_pair(struct attempt_words *words, struct span name,
                             struct span value);
 /* Adds the environment common to all attempts (doc/design/processes.md). */
 void attempt_words_add_environment(struct attempt_words *env,
+                                   const struct work_site *site,
                                    const struct run_start *start);
 
 #endif

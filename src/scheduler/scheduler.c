@@ -75,7 +75,6 @@ static void take_options(struct scheduler *scheduler,
                               &targets[i].key);
     scheduler->options = *options;
     scheduler->options.actor = arena_span(&names, options->actor);
-    scheduler->options.worker = arena_span(&names, options->worker);
     scheduler->options.targets = targets;
     arena_clear(&scheduler->names);
     scheduler->names = names;
@@ -87,6 +86,7 @@ struct scheduler *scheduler_new(struct store *store,
     struct scheduler *scheduler = mem_alloc(sizeof(*scheduler));
     scheduler->store = store;
     scheduler->runner = *runner;
+    worker_table_init(&scheduler->workers, options->worker);
     take_options(scheduler, options);
     scheduler->order = order_new(
         &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
@@ -138,6 +138,7 @@ void scheduler_free(struct scheduler *scheduler) {
     groups_free(scheduler->groups);
     picker_free(scheduler->picker);
     arena_clear(&scheduler->names);
+    worker_table_clear(&scheduler->workers);
     free(scheduler->plans);
     free(scheduler);
 }
@@ -178,69 +179,127 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
         scheduler_rollback_recover(scheduler, attempt);
 }
 
-/* It runs, as if this program had started it. */
-static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
-                  const struct scheduler_running *running) {
-    struct attempt *attempt =
-        scheduler_attempt_adopt(scheduler, tracked, running);
+/* What it was assigned with is held, as if this program had assigned it. */
+static void hold(struct scheduler *scheduler, struct attempt *attempt,
+                 size_t task, bool is_lasting) {
+    struct tracked_job *tracked = attempt->tracked;
     if (tracked->array != NULL) {
         attempt->of_array = true;
-        attempt->task = running->task;
-        array_task_adopt(&tracked->array->array, running->task,
-                         running->attempt);
+        attempt->task = task;
+        array_task_adopt(&tracked->array->array, task, attempt->number);
     }
     if (tracked->job.cancel_asked)
         tracked->killer = RETRY_OPERATOR;
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
-    if (running->is_lasting)
+    if (is_lasting)
         (void)scheduler_lasting(scheduler, attempt->handle);
+}
+
+/* It runs, as if this program had started it. */
+static void adopt(struct scheduler *scheduler, struct tracked_job *tracked,
+                  const struct scheduler_running *running) {
+    hold(scheduler, scheduler_attempt_adopt(scheduler, tracked, running),
+         running->task, running->is_lasting);
+}
+
+/* It may run on another worker. */
+static void await(struct scheduler *scheduler, struct tracked_job *tracked,
+                  const struct store_attempt *row, size_t task) {
+    unsigned worker = worker_table_number(&scheduler->workers, row->worker);
+    hold(scheduler,
+         scheduler_attempt_await(scheduler, tracked, row->attempt, worker,
+                                 row->assigned),
+         task, true);
+}
+
+/* Only what was assigned to the worker of this process is proven to be gone
+ * (P6). */
+static bool is_elsewhere(struct scheduler *scheduler,
+                         const struct store_attempt *row) {
+    return row->ended.ns == 0 &&
+           worker_table_number(&scheduler->workers, row->worker) != WORKER_HERE;
 }
 
 /* An array whose tasks were all waiting for their next attempts also goes on.
  */
 static bool adopt_array(struct scheduler *scheduler, const struct job *job,
+                        const struct store_attempt *attempts, size_t count,
                         struct store_batch *batch, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_attempt *rows;
-    size_t count;
-    if (!store_attempts(scheduler->store, job->num, &arena, &rows, &count, err))
-        return false;
     struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
     struct tracked_array *array = scheduler_array_adopt(scheduler, tracked);
     if (array == NULL)
         return err_set(err, ERR_UNAVAILABLE, "cannot read the tasks of a job");
     for (size_t i = 0; i < count; i++) {
+        struct store_attempt row = attempts[i];
         size_t task = 0;
         while (task < array->array.count &&
-               !span_equal(array->array.tasks[task].node, rows[i].node))
+               !span_equal(array->array.tasks[task].node, row.node))
             task++;
-        if (rows[i].ended.ns != 0 || task == array->array.count)
+        if (row.ended.ns != 0 || task == array->array.count)
             continue;
-        const struct scheduler_running *running = scheduler_attempt_adopted(
-            scheduler, job->num, task, rows[i].attempt);
+        const struct scheduler_running *running =
+            scheduler_attempt_adopted(scheduler, job->num, task, row.attempt);
         if (running != NULL) {
             adopt(scheduler, tracked, running);
             continue;
         }
+        if (is_elsewhere(scheduler, &row)) {
+            await(scheduler, tracked, &row, task);
+            continue;
+        }
         enum task_status status =
             (job->flags & JOB_AT_MOST_ONCE) != 0 ? TASK_FAILED : TASK_LOST;
-        scheduler_recover_attempt(&rows[i], scheduler->now, batch);
-        store_task_set(batch, job->num, rows[i].node, status, (struct wall){0});
+        scheduler_recover_attempt(&row, scheduler->now, batch);
+        store_task_set(batch, job->num, row.node, status, (struct wall){0});
         array->array.tasks[task].task.status = (uint8_t)status;
     }
     return true;
 }
 
 /* True if the job was left running by the program before. */
-static bool is_adopted(struct scheduler *scheduler, const struct job *job,
-                       bool array) {
+static bool is_adopted(struct scheduler *scheduler, const struct job *job) {
     const struct scheduler_running *running =
-        array ? NULL
-              : scheduler_attempt_adopted(scheduler, job->num, 0, job->attempt);
+        scheduler_attempt_adopted(scheduler, job->num, 0, job->attempt);
     if (running == NULL)
         return false;
     adopt(scheduler, scheduler_job_keep(scheduler, job), running);
+    return true;
+}
+
+static bool recover_array(struct scheduler *scheduler, const struct job *job,
+                          struct store_batch *batch, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count;
+    bool goes_on = scheduler->adopted != NULL;
+    if (!store_attempts(scheduler->store, job->num, &arena, &rows, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        goes_on |= is_elsewhere(scheduler, &rows[i]);
+    return goes_on ? adopt_array(scheduler, job, rows, count, batch, err)
+                   : scheduler_recover_job(scheduler->store, job,
+                                           (job->flags & JOB_AT_MOST_ONCE) != 0,
+                                           scheduler->now, batch, err);
+}
+
+/* A job with one attempt. */
+static bool recover_single(struct scheduler *scheduler, const struct job *job,
+                           struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count = 0;
+    if (is_adopted(scheduler, job))
+        return true;
+    /* A branch changes only here. */
+    if (!job_has(job, JOB_LANDS) && !job_has(job, JOB_ROLLS_BACK) &&
+        !store_attempts(scheduler->store, job->num, &arena, &rows, &count, err))
+        return false;
+    if (count > 0 && is_elsewhere(scheduler, &rows[count - 1]))
+        await(scheduler, scheduler_job_keep(scheduler, job), &rows[count - 1],
+              0);
+    else
+        recover_one(scheduler, job);
     return true;
 }
 
@@ -273,15 +332,8 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             arena_clear(&tasks);
             if (!ok)
                 break;
-            if (array && scheduler->adopted != NULL)
-                ok = adopt_array(scheduler, &jobs[i], batch, err);
-            else if (array)
-                ok = scheduler_recover_job(scheduler->store, &jobs[i],
-                                           (jobs[i].flags & JOB_AT_MOST_ONCE) !=
-                                               0,
-                                           scheduler->now, batch, err);
-            else if (!is_adopted(scheduler, &jobs[i], array))
-                recover_one(scheduler, &jobs[i]);
+            ok = array ? recover_array(scheduler, &jobs[i], batch, err)
+                       : recover_single(scheduler, &jobs[i], err);
         }
         ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
         store_batch_free(batch);
@@ -351,7 +403,8 @@ bool scheduler_may_leave(const struct scheduler *scheduler) {
         scheduler_train_executes(scheduler))
         return false;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link) {
-        if (!LIST_OF(link, struct attempt, link)->is_started)
+        const struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (!attempt->is_started && !attempt->is_awaited)
             return false;
     }
     return !any_lands(&scheduler->attempts);
@@ -365,6 +418,8 @@ size_t scheduler_list_running(const struct scheduler *scheduler,
                                           sizeof(struct scheduler_running));
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link) {
         const struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (attempt->is_awaited)
+            continue;
         assert(count < scheduler->running);
         (*ret_running)[count++] = (struct scheduler_running){
             .handle = attempt->handle,
@@ -675,8 +730,9 @@ unsigned scheduler_running(const struct scheduler *scheduler) {
 }
 
 static bool nothing_runs(const struct scheduler *scheduler) {
-    if (!list_empty(&scheduler->attempts))
-        return false;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->attempts, link)
+        if (!LIST_OF(link, struct attempt, link)->is_awaited)
+            return false;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
         if (!scheduler_end_is_left(scheduler,
                                    LIST_OF(link, struct attempt, link)))

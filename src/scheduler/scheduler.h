@@ -55,7 +55,7 @@ struct scheduler_options {
     uint64_t job_limit;    /* number of jobs to start; 0 = no limit */
     uint64_t seed;         /* seed of the jitter */
     struct span actor;     /* "daemon:exec" */
-    struct span worker;    /* "local" */
+    struct span worker;    /* shard of the worker in this process */
     /* Does this process start the job because somebody waits for it here? It
      * then starts what the job waits for as well, and nothing else. NULL: it
      * starts all jobs. */
@@ -88,9 +88,10 @@ struct scheduler *scheduler_new(struct store *store,
 void scheduler_dismiss(struct scheduler *scheduler);
 void scheduler_free(struct scheduler *scheduler);
 
-/* Loads the live jobs. `recover`: attempts that are running according to the
- * registry are not (the caller has made sure that nothing of them is left):
- * changes are probed, other jobs go back to P. */
+/* Loads the live jobs. `recover`: attempts that according to the registry are
+ * running on the worker of this process are not (the caller has made sure that
+ * nothing of them is left): decides about them like about any end. Those on
+ * other workers are awaited. */
 bool scheduler_start(struct scheduler *scheduler, struct wall now, bool recover,
                      struct err *err);
 /* An attempt of a command that runs on while another program is executed in

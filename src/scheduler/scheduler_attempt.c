@@ -46,6 +46,17 @@ scheduler_attempt_adopt(struct scheduler *scheduler,
     return attempt;
 }
 
+struct attempt *scheduler_attempt_await(struct scheduler *scheduler,
+                                        struct tracked_job *tracked,
+                                        unsigned number, unsigned worker,
+                                        struct wall assigned) {
+    struct attempt *attempt = scheduler_attempt_new(scheduler, tracked, number);
+    attempt->assigned = assigned;
+    attempt->worker = worker;
+    attempt->is_awaited = true;
+    return attempt;
+}
+
 const struct scheduler_running *
 scheduler_attempt_adopted(const struct scheduler *scheduler, uint64_t num,
                           uint64_t task, unsigned number) {
@@ -93,7 +104,7 @@ unsigned scheduler_attempt_assign(struct scheduler *scheduler, uint64_t num,
         .status = TASK_RUNNING,
         .assigned = scheduler->now,
         .exit_code = -1,
-        .worker = scheduler->options.worker,
+        .worker = worker_table_shard(&scheduler->workers, WORKER_HERE),
     };
     return store_assign(scheduler->batch, &row);
 }

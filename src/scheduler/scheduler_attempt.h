@@ -32,6 +32,7 @@ struct attempt {
                                   started or ended, for as long as that is not
                                   recorded */
     unsigned number;
+    unsigned worker; /* its number in scheduler.workers */
     struct companion *companions;
     size_t companion_count;
     struct target_train *train; /* NULL: not for a merge train */
@@ -56,6 +57,7 @@ struct attempt {
     bool is_withdrawn; /* withdrawal requested, in case it has not started */
     bool is_ended;     /* in scheduler.ended */
     bool recovery;     /* found executing at the start; only probed */
+    bool is_awaited;   /* another worker may run it, and has not said so yet */
     /* Changes are probed if their end leaves open whether they landed. */
     bool probing, probed, landed;
     bool answered;         /* by the target */
@@ -82,6 +84,12 @@ scheduler_attempt_adopt(struct scheduler *scheduler,
 const struct scheduler_running *
 scheduler_attempt_adopted(const struct scheduler *scheduler, uint64_t num,
                           uint64_t task, unsigned number);
+/* An attempt that may run on another worker: it holds what it was assigned
+ * with, until that worker is heard of (doc/design/fleet.md, F9). */
+struct attempt *scheduler_attempt_await(struct scheduler *scheduler,
+                                        struct tracked_job *tracked,
+                                        unsigned number, unsigned worker,
+                                        struct wall assigned);
 /* An attempt that is running according to the registry becomes one that ended
  * in a way found only by recovery; the usual decisions follow. */
 struct attempt *scheduler_attempt_recover(struct scheduler *scheduler,

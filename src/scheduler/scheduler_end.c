@@ -103,7 +103,8 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
     if (attempt->is_ended)
         return;
     attempt->is_ended = true;
-    scheduler->running--;
+    if (!attempt->is_awaited)
+        scheduler->running--;
     keep_end(attempt, end);
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);

@@ -104,7 +104,7 @@ void scheduler_node_plan_start(struct scheduler *scheduler) {
         .status = TASK_RUNNING,
         .assigned = scheduler->now,
         .exit_code = -1,
-        .worker = scheduler->options.worker,
+        .worker = worker_table_shard(&scheduler->workers, attempt->worker),
         .trace = span_of(attempt->node->site),
         .task = &task,
     };

@@ -149,8 +149,12 @@ static struct attempt *attempt_of(struct scheduler *scheduler,
     }
     running =
         scheduler_attempt_adopted(scheduler, track->num, row->at, row->attempt);
+    unsigned worker = worker_table_number(&scheduler->workers, kept.worker);
     attempt = running != NULL
                   ? scheduler_attempt_adopt(scheduler, track->tracked, running)
+              : worker != WORKER_HERE
+                  ? scheduler_attempt_await(scheduler, track->tracked,
+                                            row->attempt, worker, kept.assigned)
                   : scheduler_attempt_recover(scheduler, track->tracked,
                                               row->attempt, kept.assigned);
     attempt->task = row->at;
@@ -159,7 +163,7 @@ static struct attempt *attempt_of(struct scheduler *scheduler,
     track->live++;
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
-    if (running != NULL && running->is_lasting)
+    if (attempt->is_awaited || (running != NULL && running->is_lasting))
         (void)scheduler_lasting(scheduler, attempt->handle);
     return attempt;
 }
@@ -582,8 +586,9 @@ static void kill_orphans(struct scheduler *scheduler) {
             if (attempt->node == NULL || attempt->node->run != run)
                 continue;
             attempt->node->is_orphan = any = true;
-            scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                                   RUN_STOP_TERM);
+            if (attempt->is_started)
+                scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
+                                       RUN_STOP_TERM);
         }
     if (any)
         scheduler->runner.flush(scheduler->runner.ctx);

@@ -16,6 +16,7 @@
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
 #include "scheduler/target_train.h"
+#include "scheduler/worker_table.h"
 
 /* Maximum number of back-offs handled at a time. */
 enum { BACKOFF_MAX = 512 };
@@ -25,6 +26,7 @@ struct scheduler {
     struct scheduler_options options;
     struct arena names; /* strings of options */
     struct runner runner;
+    struct worker_table workers;
     struct order *order;
     struct picker *picker;
     struct groups *groups;

@@ -289,13 +289,14 @@ static bool plan_begin(struct scheduler *scheduler, struct target_unit *unit,
 
 static unsigned assign(struct scheduler *scheduler, uint64_t num,
                        unsigned number, bool goes_on) {
-    struct store_attempt row = {.num = num,
-                                .attempt = number,
-                                .goes_on = goes_on,
-                                .status = TASK_RUNNING,
-                                .assigned = scheduler->now,
-                                .exit_code = -1,
-                                .worker = scheduler->options.worker};
+    struct store_attempt row = {
+        .num = num,
+        .attempt = number,
+        .goes_on = goes_on,
+        .status = TASK_RUNNING,
+        .assigned = scheduler->now,
+        .exit_code = -1,
+        .worker = worker_table_shard(&scheduler->workers, WORKER_HERE)};
     return store_assign(scheduler->batch, &row);
 }
 

@@ -27,6 +27,7 @@ struct work_site {
     const struct base *base; /* NULL: as in base_run_as_command */
     const struct config *config;
     const char *base_path;             /* absolute */
+    struct span worker;                /* its shard */
     struct attempt_start_cache *cache; /* may be NULL */
 };
 

@@ -13,6 +13,7 @@
 #include "os/output.h"
 #include "maintenance/target_config.h"
 #include "scheduler/train_json.h"
+#include "scheduler/worker_table.h"
 #include "serve/roles_inner.h"
 #include "serve/scheduler_role.h"
 #include "serve/tables.h"
@@ -307,6 +308,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .loop = loop,
         .base = base,
         .base_path = base->path,
+        .shard = SPAN(WORKER_LOCAL),
         .base_fd = base->fd,
         .output = roles->output,
         .kinds = &serve_kinds,

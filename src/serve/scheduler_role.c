@@ -16,6 +16,7 @@
 #include "nodes/standing_feed.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/train_metrics.h"
+#include "scheduler/worker_table.h"
 #include "worker/worker.h"
 
 enum { PRUNE_EVERY_MS = 3600 * 1000 };
@@ -130,7 +131,7 @@ static void make_options(const struct scheduler_engine *engine,
         .hosts_ctx = host->hosts_ctx,
         .seed = clock_seed(),
         .actor = span_of(arena_printf(arena, "daemon:%s", actor)),
-        .worker = SPAN("local"),
+        .worker = SPAN(WORKER_LOCAL),
         .targets = targets,
         .target_count = config->target_count,
         .read_tip = read_tip,

@@ -283,6 +283,7 @@ static bool start_make(struct worker *worker, const struct run_start *run,
     const struct work_site site = {.base = worker->options.base,
                                    .config = worker->config,
                                    .base_path = worker->options.base_path,
+                                   .worker = worker->options.shard,
                                    .cache = &worker->cache};
     *ret_start = (struct attempt_start){0};
     task_options_init(&ret_start->task);

@@ -37,6 +37,7 @@ struct worker_options {
     uv_loop_t *loop;
     const struct base *base; /* see struct work_site */
     const char *base_path;   /* absolute */
+    struct span shard;       /* its name, which its attempts see; static */
     int base_fd;
     struct output *output; /* a writer; must outlive the worker */
     const struct work_kinds *kinds;

@@ -34,8 +34,10 @@ static int teardown(void **state) {
 static bool start_make(const struct run_start *start,
                        struct attempt_start_cache *cache,
                        struct attempt_start *line, struct err *err) {
-    const struct work_site site = {
-        .config = &config, .base_path = "/srv/base", .cache = cache};
+    const struct work_site site = {.config = &config,
+                                   .base_path = "/srv/base",
+                                   .worker = SPAN("east"),
+                                   .cache = cache};
     const struct work_kind *kind =
         work_kind_find(&serve_kinds, start->job, err);
     *line = (struct attempt_start){0};
@@ -95,6 +97,7 @@ a_command_gets_its_arguments_directory_and_environment(void **state) {
     assert_true(has_env(&line, "POINTSMAN_TASK=j1"));
     assert_true(has_env(&line, "POINTSMAN_ATTEMPT=2"));
     assert_true(has_env(&line, "POINTSMAN_NODE=local"));
+    assert_true(has_env(&line, "POINTSMAN_WORKER=east"));
     assert_true(has_env(&line, "POINTSMAN_STATUS_FD=3"));
     assert_false(has_env(&line, "PATH=/usr/bin"));
 }

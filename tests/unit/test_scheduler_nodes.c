@@ -19,6 +19,7 @@ static struct {
 } starts[STARTS];
 static size_t start_count, stop_count;
 static uint64_t stopped;
+static struct span here; /* the worker of this process */
 
 static void runner_start(void *ctx, const struct run_start *order) {
     struct span name = order->node.len > 0 ? order->node : order->job->id;
@@ -55,7 +56,7 @@ static void restart(void) {
                                               .slots = SLOTS,
                                               .wait_for_dep_ms = 1000,
                                               .actor = SPAN("daemon:test"),
-                                              .worker = SPAN("local"),
+                                              .worker = here,
                                               .nodes = &world.feed};
     const struct runner runner = {.start = runner_start,
                                   .stop = runner_stop,
@@ -80,6 +81,7 @@ static void settle(void) {
 static int setup(void **state) {
     (void)state;
     now = wall_from_s(1000000);
+    here = SPAN("local");
     store = store_memory_new();
     standing_world_init(&world, store);
     start_count = stop_count = 0;
@@ -102,21 +104,28 @@ static void leave_only(const char *name) {
             world.nodes[i].level == 1 || strcmp(world.nodes[i].name, name) == 0;
 }
 
-static void command_admit(const char *id, const char *key,
-                          enum job_class job_class) {
+static void array_admit(const char *id, const char *key,
+                        enum job_class job_class, const struct span *nodes,
+                        size_t count) {
     struct store_batch *batch = store_batch_new(store);
     struct job job = {.id = span_of(id),
                       .kind = JOB_COMMAND,
                       .job_class = job_class,
                       .state = STATE_PENDING,
+                      .flags = count > 0 ? JOB_ARRAY : 0,
                       .key = span_of(key),
                       .rank = span_of(key),
                       .actor = SPAN("uid:7"),
                       .spec = SPAN("{\"command\":[\"true\"]}")};
     store_batch_actor(batch, now, SPAN("uid:7"));
-    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, count);
     assert_true(store_write(batch, NULL));
     store_batch_free(batch);
+}
+
+static void command_admit(const char *id, const char *key,
+                          enum job_class job_class) {
+    array_admit(id, key, job_class, NULL, 0);
 }
 
 static void end_last(int exit_code) {
@@ -265,8 +274,87 @@ static void a_held_job_starts_nothing_until_it_is_released(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void expect_state(const char *id, enum job_state state) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    assert_true(store_find(store, span_of(id), &arena, &job, NULL));
+    assert_int_equal(job.state, state);
+}
+
+/* After a restart as another worker, nothing starts again, and nothing that
+ * could end it is sent to the worker here. A restart as the worker that it was
+ * assigned to begins it anew. */
+static void expect_awaited(const char *names, const char *again) {
+    restart();
+    settle();
+    expect_starts(names);
+    here = SPAN("other");
+    restart();
+    settle();
+    expect_starts(names);
+    assert_int_equal(scheduler_running(scheduler), 0);
+    assert_true(scheduler_idle(scheduler));
+    assert_true(scheduler_may_leave(scheduler));
+    scheduler_return(scheduler, false);
+    settle();
+    assert_int_equal(stop_count, 0);
+    here = SPAN("local");
+    restart();
+    settle();
+    expect_starts(again);
+}
+
+static void a_command_on_another_worker_is_awaited(void **state) {
+    (void)state;
+    leave_only("none");
+    command_admit("one", "\003a", CLASS_DC);
+    expect_awaited("one", "one one");
+    expect_state("one", STATE_EXECUTING);
+}
+
+static void tasks_of_arrays_on_another_worker_are_awaited(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b")};
+    (void)state;
+    leave_only("none");
+    array_admit("all", "\003a", CLASS_DC, nodes, 2);
+    expect_awaited("a b", "a b a b");
+    expect_state("all", STATE_EXECUTING);
+}
+
+static void tasks_of_standing_jobs_on_another_worker_are_awaited(void **state) {
+    (void)state;
+    leave_only("h1s1");
+    expect_awaited("h1s1", "h1s1 h1s1");
+}
+
+static void what_is_awaited_keeps_its_slots(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b"), SPAN("c")};
+    (void)state;
+    leave_only("none");
+    array_admit("all", "\003a", CLASS_DC, nodes, 3);
+    restart();
+    settle();
+    command_admit("one", "\003b", CLASS_DC);
+    command_admit("two", "\003c", CLASS_DC);
+    here = SPAN("other");
+    restart();
+    settle();
+    expect_starts("a b c one");
+    end_last(0);
+    expect_starts("a b c one two");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_command_on_another_worker_is_awaited,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            tasks_of_arrays_on_another_worker_are_awaited, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            tasks_of_standing_jobs_on_another_worker_are_awaited, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(what_is_awaited_keeps_its_slots, setup,
+                                        teardown),
         TEST(within_a_class_tasks_and_other_work_take_turns),
         TEST(a_more_urgent_standing_job_comes_before_commands),
         TEST(the_place_in_the_list_of_waits_survives_a_restart),

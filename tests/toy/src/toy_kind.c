@@ -27,7 +27,7 @@ static bool make_start(const struct work_site *site,
     attempt_words_add_string(&argv, "/bin/echo");
     attempt_words_add_span(&argv, toy_config(site->config)->sound);
     attempt_words_add_span(&argv, name);
-    attempt_words_add_environment(&env, start);
+    attempt_words_add_environment(&env, site, start);
     ret_start->argv = argv.items;
     ret_start->envp = env.items;
     ret_start->dir = "/";
