@@ -104,6 +104,8 @@ struct api_roles {
     /* The merge train of a target (empty: all) as lines of JSON (as
      * train_json). */
     bool (*train)(void *ctx, struct span target, struct text *out);
+    /* The workers, as lines of JSON (as worker_json). */
+    void (*workers)(void *ctx, struct text *out);
     /* What a job's running attempts use and report. */
     void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
     /* The jobs that a process of this machine may belong to (their numbers, in

@@ -10,6 +10,7 @@ void api_job_show(struct api_call *call);
 void api_train(struct api_call *call);
 void api_train_forget(struct api_call *call);
 void api_train_recheck(struct api_call *call);
+void api_workers(struct api_call *call);
 void api_why(struct api_call *call);
 void api_history(struct api_call *call);
 void api_attempts(struct api_call *call);

@@ -267,7 +267,8 @@ static void topic_environment(struct text *out) {
     add_pair(out, "POINTSMAN_TASK", 22, "id of the job; in an array, JOB/NODE");
     add_pair(out, "POINTSMAN_ATTEMPT", 22, "number of the attempt, from 1");
     add_pair(out, "POINTSMAN_NODE", 22, "line of the array, or the node");
-    add_pair(out, "POINTSMAN_WORKER", 22, "the worker that runs it: local");
+    add_pair(out, "POINTSMAN_WORKER", 22,
+             "the worker that runs it (`pointsman workers`)");
     add_pair(
         out, "POINTSMAN_STATUS_FD", 22,
         "descriptor for the status: done, incomplete, failed, temporary or "

@@ -13,6 +13,7 @@
 #include "os/output.h"
 #include "maintenance/target_config.h"
 #include "scheduler/train_json.h"
+#include "scheduler/worker_json.h"
 #include "scheduler/worker_table.h"
 #include "serve/roles_inner.h"
 #include "serve/scheduler_role.h"
@@ -152,6 +153,12 @@ static bool hook_why_task(void *ctx, const struct job *job, struct span node,
 static bool hook_train(void *ctx, struct span target, struct text *out) {
     struct roles *roles = ctx;
     return train_json(roles->host.scheduler, target, out);
+}
+
+static void hook_workers(void *ctx, struct text *out) {
+    struct roles *roles = ctx;
+    worker_json(roles->host.scheduler,
+                guard_runs(worker_guard(roles->host.worker)), out);
 }
 
 /* What the API wrote came with the store's events; only a turn is missing. */
@@ -398,6 +405,7 @@ static void set_hooks(struct roles *roles) {
         .why_task =
             role_is_here(&roles->host, &exec_role) ? hook_why_task : NULL,
         .train = role_is_here(&roles->host, &exec_role) ? hook_train : NULL,
+        .workers = role_is_here(&roles->host, &exec_role) ? hook_workers : NULL,
         .usage = roles->host.worker ? hook_usage : NULL,
         .place = roles->host.worker ? hook_place : NULL,
         .trigger = hook_trigger,

@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "scheduler/scheduler.h"
+#include "scheduler/worker_json.h"
 #include "store/simulated.h"
 #include "support/standing_world.h"
 
@@ -340,6 +341,13 @@ static void what_is_awaited_keeps_its_slots(void **state) {
     restart();
     settle();
     expect_starts("a b c one");
+    CLEANUP(text_clear) struct text lines = TEXT_INIT;
+    worker_json(scheduler, false, &lines);
+    assert_string_equal(text_string(&lines),
+                        "{\"worker\":\"other\",\"state\":\"unhealthy\","
+                        "\"slots\":4,\"assigned\":1,\"awaited\":0}\n"
+                        "{\"worker\":\"local\",\"state\":\"awaited\","
+                        "\"slots\":null,\"assigned\":0,\"awaited\":3}\n");
     end_last(0);
     expect_starts("a b c one two");
 }
