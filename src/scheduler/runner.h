@@ -117,6 +117,8 @@ struct run_end {
     struct span survivors;    /* processes that were still there: pids, names */
     struct span place;        /* location of its output (os/output.h) */
     bool in_file;             /* that is a file of its own */
+    bool is_durable;          /* nothing of it need be synced before the end is
+                                 committed */
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;
@@ -147,7 +149,8 @@ struct runner {
     void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
     /* All starts of this turn have been passed. */
     void (*flush)(void *ctx);
-    /* Writes the outputs of the ends reported so far. Returns what must be
+    /* Writes the outputs of the ends reported so far, and is called only if one
+     * of them is not durable, or for the branch. Returns what must be
      * synced before these are committed. `whole`: the file system of the base,
      * in any case. */
     struct run_sync (*write_outputs)(void *ctx, bool whole);

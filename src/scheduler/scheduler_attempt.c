@@ -76,8 +76,10 @@ struct attempt *scheduler_attempt_recover(struct scheduler *scheduler,
     attempt->assigned = assigned;
     attempt->recovery = true;
     attempt->is_started = attempt->is_ended = true;
-    attempt->end = (struct run_end){
-        .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
+    attempt->end = (struct run_end){.handle = attempt->handle,
+                                    .exit_code = -1,
+                                    .ended = scheduler->now,
+                                    .is_durable = true};
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);
     return attempt;

@@ -411,7 +411,7 @@ void scheduler_end_lossy(struct attempt *attempt, int sys) {
 
 void scheduler_plan_ends(struct scheduler *scheduler) {
     struct run_sync sync = {.fd = -1};
-    bool any = false;
+    bool any = false, whole = false, written = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         plan_probe_trouble(scheduler, attempt);
@@ -420,14 +420,17 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
                 probe_start(scheduler, attempt);
             continue;
         }
-        if (!any) {
-            sync = scheduler->runner.write_outputs(scheduler->runner.ctx,
-                                                   any_moved_branch(scheduler));
+        if (!any)
+            whole = any_moved_branch(scheduler);
+        any = true;
+        if (!written && (whole || !attempt->end.is_durable)) {
+            sync =
+                scheduler->runner.write_outputs(scheduler->runner.ctx, whole);
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
-            any = true;
+            written = true;
         }
-        if (sync.lost && !attempt->end.in_file)
+        if (sync.lost && !attempt->end.in_file && !attempt->end.is_durable)
             scheduler_end_lossy(attempt, sync.sys);
         plan_end(scheduler, attempt);
     }
@@ -449,7 +452,7 @@ void scheduler_end_committed(struct scheduler *scheduler,
     struct tracked_job *tracked = attempt->tracked;
     if (!ok) {
         /* The next round has nothing left to sync for it. */
-        if (store_batch_unsynced(scheduler->batch))
+        if (store_batch_unsynced(scheduler->batch) && !attempt->end.is_durable)
             scheduler_end_lossy(attempt, 0);
         end_undone(attempt);
         return;

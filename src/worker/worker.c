@@ -67,6 +67,7 @@ static void on_later(uv_async_t *async) {
             .result = it->result,
             .exit_code = -1,
             .detail = span_of(it->detail),
+            .is_durable = true,
             .started = clock_wall(),
         };
         end.ended = end.started;

@@ -162,6 +162,77 @@ static void an_attempt_without_output_loses_nothing(void **state) {
     expect_trace("");
 }
 
+/* The end of a start that failed, or from another worker. */
+static void a_durable_end_waits_for_no_sync(void **state) {
+    struct run_end end = {.handle = handle,
+                          .started = now,
+                          .ended = now,
+                          .place = SPAN("s1.0.5"),
+                          .is_durable = true};
+    (void)state;
+    answer.fd = ends[1];
+    scheduler_ended(scheduler, &end);
+    settle();
+    assert_int_equal(writes, 0);
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_trace("");
+}
+
+/* An end whose output is lost, then one that is durable, in one batch. */
+static void end_both(const char *trace_of_lost) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_batch *batch = store_batch_new(store);
+    struct store_attempt *attempts;
+    struct job job = {.id = SPAN("j2"),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .state = STATE_PENDING,
+                      .key = SPAN("4l"),
+                      .actor = SPAN("uid:7"),
+                      .spec = SPAN("{\"command\":[\"true\"]}")};
+    struct run_end lost = {
+        .started = now, .ended = now, .place = SPAN("s1.5.9")};
+    struct run_end durable = {.handle = handle,
+                              .started = now,
+                              .ended = now,
+                              .place = SPAN("s1.0.5"),
+                              .is_durable = true};
+    size_t count;
+    scheduler_configure(
+        scheduler, &(struct scheduler_options){.parts = SCHEDULER_STARTS,
+                                               .slots = 2,
+                                               .actor = SPAN("daemon:test"),
+                                               .worker = SPAN("local")});
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    settle();
+    assert_int_not_equal(handle, durable.handle);
+    lost.handle = handle;
+    scheduler_ended(scheduler, &lost);
+    scheduler_ended(scheduler, &durable);
+    settle();
+    now = wall_add_ms(now, 2000);
+    settle();
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_trace("");
+    assert_true(store_attempts(store, 2, &arena, &attempts, &count, NULL));
+    assert_string_equal(arena_string(&arena, attempts[0].trace), trace_of_lost);
+}
+
+static void a_durable_end_loses_nothing_beside_one_not_written(void **state) {
+    (void)state;
+    answer.lost = true;
+    end_both("lossy");
+}
+
+static void a_durable_end_loses_nothing_beside_one_not_synced(void **state) {
+    (void)state;
+    answer.fd = ends[1];
+    end_both("lossy");
+}
+
 static void an_output_that_was_synced_is_not_mentioned(void **state) {
     (void)state;
     int fd = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -220,6 +291,13 @@ int main(void) {
             a_landing_is_recorded_when_its_branch_is_synced, setup, teardown),
         cmocka_unit_test_setup_teardown(
             an_output_that_was_synced_is_not_mentioned, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_durable_end_waits_for_no_sync, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_durable_end_loses_nothing_beside_one_not_written, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            a_durable_end_loses_nothing_beside_one_not_synced, setup, teardown),
         cmocka_unit_test_setup_teardown(
             an_output_that_was_not_synced_is_recorded_as_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(
