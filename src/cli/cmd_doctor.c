@@ -213,7 +213,8 @@ static const char *schedule_fault(struct call *call, struct cron_zones *zones,
         !schedule_rule_make(&spec, row->name, row->seed, zones, &rule, &err))
         return arena_printf(&call->arena, "%.*s: %s", (int)row->name.len,
                             row->name.p, err.text);
-    bool fires = schedule_rule_next(&rule, wall_s(clock_wall()), &due);
+    bool fires =
+        schedule_rule_next(&rule, wall_s(clock_wall()), row->high_s, &due);
     schedule_rule_clear(&rule);
     return fires ? NULL
                  : arena_printf(&call->arena, "%.*s never fires again",

@@ -140,6 +140,8 @@ static const char *next_of(struct span line, struct arena *arena) {
         return "broken";
     if (call_line_flag(line, "paused"))
         return "paused";
+    if (call_line_flag(line, "restored"))
+        return "restored";
     return next[0] == '\0' ? "never" : next;
 }
 

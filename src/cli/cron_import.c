@@ -234,7 +234,7 @@ static const char *shown_line(struct import *import, const char *name,
                               const struct schedule_rule *rule) {
     char text[CRON_INSTANT_BYTES];
     int64_t at;
-    const char *next = schedule_rule_next(rule, import->from_s, &at)
+    const char *next = schedule_rule_next(rule, import->from_s, 0, &at)
                            ? cron_instant_format(rule->zone, at, text)
                            : "never";
 

@@ -113,10 +113,12 @@ static void resolve_dir(const struct api_call *call, struct schedule_spec *spec,
 }
 
 static void next_json(struct api_call *call, struct json *json,
-                      const struct schedule_rule *rule, bool paused) {
+                      const struct schedule_rule *rule, bool rests,
+                      int64_t handled_s) {
     int64_t due;
     bool comes =
-        !paused && schedule_rule_next(rule, wall_s(api_now(call)), &due);
+        !rests &&
+        schedule_rule_next(rule, wall_s(api_now(call)), handled_s, &due);
 
     if (comes) {
         key_instant(call, json, "next", NULL, due);
@@ -133,6 +135,7 @@ struct listing {
     struct text after;
     struct cron_zones *zones; /* each is read once */
     struct span import;       /* only the names of those from it; else NULL */
+    bool is_restored;         /* the base, so nothing fires yet */
 };
 
 /* Whether `cron import` made it from that crontab; a line with its name. */
@@ -168,7 +171,9 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
     if (schedule_spec_parse(row->spec, &call->arena, &spec, &err) &&
         schedule_rule_make(&spec, row->name, row->seed, listing->zones, &rule,
                            &err)) {
-        next_json(call, &json, &rule, row->paused || spec.paused);
+        next_json(call, &json, &rule,
+                  row->paused || spec.paused || listing->is_restored,
+                  row->high_s);
         resolve_dir(call, &spec, &call->arena);
         spec_json(call, &json, &spec, &rule);
     } else {
@@ -177,6 +182,8 @@ static void row_json(struct api_call *call, const struct schedule_row *row) {
     }
     json_key(&json, "paused");
     json_bool(&json, row->paused || spec.paused);
+    json_key(&json, "restored");
+    json_bool(&json, listing->is_restored);
     json_key(&json, "from");
     json_span(&json, row->origin);
     json_key(&json, "uid");
@@ -268,9 +275,17 @@ static void list_unkept(struct api_call *call) {
 void schedule_request_list(struct api_call *call) {
     static const char *const keys[] = {"import", NULL};
     struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
+    const struct base *base = call->api->options.base;
+    struct span since = SPAN("");
+    struct err err = {0};
 
     if (!api_query_check(call, keys))
         return;
+    if (base != NULL && !base_restored(base, &call->arena, &since, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    listing->is_restored = since.len > 0;
     listing->zones = cron_zones_new(0);
     call->state = listing;
     call->clear = listing_clear;

@@ -83,8 +83,10 @@ void schedule_begin(const struct schedule_spec *spec, struct cron_zones *zones,
 }
 
 bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,
-                        int64_t *ret_due_s) {
+                        int64_t handled_s, int64_t *ret_due_s) {
     int64_t at, from = now_s - rule->offset_s - rule->jitter_s;
+    if (handled_s > from && handled_s - now_s <= rule->max_shift_s)
+        from = handled_s;
     while (repeat_next(&rule->repeat, rule->zone, from + 1, &at)) {
         *ret_due_s = schedule_due(rule, at);
         if (*ret_due_s > now_s)

@@ -23,10 +23,11 @@ bool schedule_fires_alike(const struct schedule_spec *a,
 /* The place of a schedule that starts after `at_s`; `zones` as above. */
 void schedule_begin(const struct schedule_spec *spec, struct cron_zones *zones,
                     int64_t at_s, int64_t *ret_high_s, int32_t *ret_offset_s);
-/* The first time it fires after `now_s`, offset and jitter included. False:
- * never. */
+/* The first time it fires after `now_s`, offset and jitter included; instants up
+ * to `handled_s` have fired already, unless the clock was set back by more than
+ * max_shift since. False: never. */
 bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,
-                        int64_t *ret_due_s);
+                        int64_t handled_s, int64_t *ret_due_s);
 /* The id of the job of a firing: NAME.20261122T023000Z, with .rN in a later
  * round. */
 char *schedule_firing_id(struct arena *arena, struct span name, int64_t at,

@@ -24,6 +24,12 @@ $ pointsman cron explain nigthly
 = 66
 $ pointsman cron remove nightly
 $ pointsman cron list
+# The clock was set back by 30 minutes: what it shows again has fired already.
+$ pointsman cron add --max-shift 1h minutely '* * * * *' -- true
+$ python3 -c 'import sqlite3; base = sqlite3.connect(".pointsman/ctrl/registry.db"); base.execute("UPDATE schedule SET high = high + 1800"); base.commit()'
+$ pointsman cron list --json | jq -r '(.next[0:19]+"Z"|fromdate) - now | . > 1700 and . < 1900'
+| true
+$ pointsman cron remove minutely
 # Invalid schedules.
 $ pointsman cron add nightly '{"minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}' -- true
 ! pointsman: the item of a schedule must say how many seconds late it may fire; write {"max_shift_seconds_for_unskip_and_do_not_repeat": 3600, "minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}
@@ -122,7 +128,7 @@ $ cd again && for id in $(cat ../ids); do pointsman logs $id; done | sed "s|^$PW
 $ pointsman backup saved.tar
 $ pointsman --base other restore saved.tar
 $ pointsman --base other cron list hand | tail -1
-| hand  ...T...+00:00  20...T...+00:00 done  ... 0 0 1 1 *  echo by hand
+| hand  restored  20...T...+00:00 done  ... 0 0 1 1 *  echo by hand
 # A server uses a new schedule at once.
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true

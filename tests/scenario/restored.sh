@@ -107,6 +107,8 @@ schedules_do_not_fire() {
     export POINTSMAN_BASE="$here/copy"
     work
     [ ! -e caught.ran ]
+    same 'next instants' "$(pointsman cron list --json | jq -c .next | sort -u)" \
+        null
     serve_begin
     says 'its schedules do not fire' serve.log
     ends 0 pointsman restore --resume
