@@ -233,10 +233,12 @@ static bool adopt_array(struct scheduler *scheduler, const struct job *job,
     for (size_t i = 0; i < count; i++) {
         struct store_attempt row = attempts[i];
         size_t task = 0;
+        if (row.ended.ns != 0)
+            continue;
         while (task < array->array.count &&
                !span_equal(array->array.tasks[task].node, row.node))
             task++;
-        if (row.ended.ns != 0 || task == array->array.count)
+        if (task == array->array.count)
             continue;
         const struct scheduler_running *running =
             scheduler_attempt_adopted(scheduler, job->num, task, row.attempt);
