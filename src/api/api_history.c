@@ -517,7 +517,7 @@ void api_tasks(struct api_call *call) {
                                  .status = single_status(&job),
                                  .attempt = job.attempt,
                                  .not_before = job.not_before};
-    if (count == 0) {
+    if (count == 0 && !job_has(&job, JOB_ON_NODES)) {
         tasks = &single;
         count = 1;
     }

@@ -98,6 +98,9 @@ void node_pass_pause_job(struct node_pass *pass, struct node_pass_job *job,
 struct node_pass_job *node_pass_find_job(const struct node_pass *pass,
                                          uint64_t num); /* NULL: unknown */
 const struct node_job *node_pass_job(const struct node_pass_job *job);
+/* Jobs that wait for all of its nodes may start: it is open and enabled, and
+ * done on all nodes that it accepts. */
+bool node_pass_is_complete(const struct node_pass_job *job);
 /* False: there is nothing to forgive. */
 bool node_pass_forgive(struct node_pass *pass, struct node_pass_job *job,
                        uint32_t row);

@@ -8,14 +8,13 @@ void node_pass_touch(struct node_pass *pass, struct node_pass_job *job) {
         list_push(&pass->touched, &job->in_touched);
 }
 
-/* True if it is done on all nodes that it accepts. */
-static bool is_complete(const struct node_pass_job *job) {
+bool node_pass_is_complete(const struct node_pass_job *job) {
     return job->is_open && job->job.spec.enabled && job->job.total.undone == 0;
 }
 
 static bool is_released(const struct node_pass_job *job) {
     for (size_t i = 0; i < job->job.spec.after_count; i++)
-        if (job->after[i] == NULL || !is_complete(job->after[i]))
+        if (job->after[i] == NULL || !node_pass_is_complete(job->after[i]))
             return false;
     return true;
 }
@@ -37,7 +36,7 @@ void node_pass_flush(struct node_pass *pass) {
     while ((link = list_pop(&pass->touched)) != NULL) {
         struct node_pass_job *job =
             LIST_OF(link, struct node_pass_job, in_touched);
-        bool complete = is_complete(job);
+        bool complete = node_pass_is_complete(job);
         for (size_t i = 0;
              i < job->follower_count && complete != job->was_complete; i++)
             node_pass_touch(pass, job->followers[i]);

@@ -21,6 +21,29 @@ static void add(struct why *why, const char *kind, const char *format, ...) {
 /* ---- the job --------------------------------------------------------------
  */
 
+/* True: a job is not complete of which it waits for all nodes. */
+static bool explain_after(struct scheduler *scheduler,
+                          const struct node_job_spec *spec, struct why *why) {
+    bool waits = false;
+    for (size_t i = 0; i < spec->after_count; i++) {
+        const struct node_track *other =
+            scheduler_nodes_find(scheduler, spec->after_nodes_of[i]);
+        bool known = other != NULL && other->job != NULL;
+        uint32_t undone = known ? node_pass_job(other->job)->total.undone : 1;
+        if (known && node_pass_is_complete(other->job))
+            continue;
+        waits = true;
+        if (undone == 0)
+            add(why, "dependency", "%.*s is disabled", SPANF(other->feed.name));
+        else
+            add(why, "dependency", "%.*s is not done on %" PRIu32 " node%s",
+                other != NULL ? (int)other->feed.name.len : 0,
+                other != NULL ? other->feed.name.p : "", undone,
+                undone == 1 ? "" : "s");
+    }
+    return waits;
+}
+
 void scheduler_node_why(struct scheduler *scheduler, const struct job *job,
                         struct why *why) {
     const struct node_track *track = scheduler_nodes_find(scheduler, job->num);
@@ -40,12 +63,13 @@ void scheduler_node_why(struct scheduler *scheduler, const struct job *job,
             counts[tasks->tasks[row].status]++;
             nodes++;
         }
+    bool waits = explain_after(scheduler, &tasks->spec, why);
     add(why, "tasks",
         "of %zu nodes, %zu are done, %zu running, %zu failed and %" PRIu32
         " could start if there were room; pointsman why %.*s --node NODE "
         "explains one of them",
         nodes, counts[TASK_DONE], counts[TASK_RUNNING], counts[TASK_FAILED],
-        tasks->total.ready, SPANF(job->id));
+        waits ? 0 : tasks->total.ready, SPANF(job->id));
 }
 
 /* ---- one task --------------------------------------------------------------
@@ -132,19 +156,7 @@ static bool explain_relations(const struct asked *asked) {
             other != NULL ? other->feed.name.p : "",
             job_task_status_word(status));
     }
-    for (size_t i = 0; i < spec->after_count; i++) {
-        const struct node_track *other =
-            scheduler_nodes_find(asked->scheduler, spec->after_nodes_of[i]);
-        uint32_t undone = other != NULL && other->job != NULL
-                              ? node_pass_job(other->job)->total.undone
-                              : 1;
-        if (undone == 0)
-            continue;
-        waits = true;
-        add(asked->why, "dependency", "%.*s is not done on %" PRIu32 " nodes",
-            other != NULL ? (int)other->feed.name.len : 0,
-            other != NULL ? other->feed.name.p : "", undone);
-    }
+    waits |= explain_after(asked->scheduler, spec, asked->why);
     return waits;
 }
 

@@ -24,6 +24,16 @@ $ pointsman why copy --node h2s1 | sed 's/^[^:]*: //'
 $ pointsman why next --node h1s2 | sed 's/^[^:]*: //'
 | the task of copy on the same node is not done: running
 | h1 has 0 of connection left, and the task takes 1
+# A job that waits for all nodes of another one could start nothing, and has no
+# tasks yet.
+$ pointsman -q job add last after_all_nodes_of=copy -- true
+$ pointsman why last | sed 's/^[^:]*: //'
+| copy is not done on 6 nodes
+| of 6 nodes, 0 are done, 0 running, 0 failed and 0 could start if there were room; pointsman why ... --node NODE explains one of them
+$ pointsman tasks last | wc -l; pointsman tasks last --json | wc -l
+| 0
+| 0
+$ pointsman job delete last
 $ pointsman why copy --node h7
 ! pointsman: job '...' has no node 'h7' on its level
 = 66
@@ -53,6 +63,6 @@ $ pointsman logs copy --node h1s3
 # A job that is deleted ends; another one may have its name.
 $ pointsman job delete next copy
 $ pointsman list --all | grep -c terminated
-| 2
+| 3
 $ pointsman -q job add copy -- true
 $ until test $(pointsman tasks copy state:done | wc -l) = 4; do :; done
