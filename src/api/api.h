@@ -37,6 +37,7 @@ struct base;       /* base/base.h */
 struct checker;    /* changes/checker.h */
 struct output;     /* os/output.h */
 struct run_usage;  /* scheduler/runner.h */
+struct running_task; /* scheduler/running_tasks.h */
 struct work_kinds; /* scheduler/work_kind.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
@@ -106,6 +107,9 @@ struct api_roles {
     bool (*train)(void *ctx, struct span target, struct text *out);
     /* The workers, as lines of JSON (as worker_json). */
     void (*workers)(void *ctx, struct text *out);
+    /* The running tasks of all jobs (as running_tasks). */
+    size_t (*running)(void *ctx, struct arena *arena,
+                      struct running_task **ret_tasks);
     /* What a job's running attempts use and report. */
     void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
     /* The jobs that a process of this machine may belong to (their numbers, in

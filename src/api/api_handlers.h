@@ -15,6 +15,7 @@ void api_why(struct api_call *call);
 void api_history(struct api_call *call);
 void api_attempts(struct api_call *call);
 void api_tasks(struct api_call *call);
+void api_running_tasks(struct api_call *call);
 void api_progress(struct api_call *call);
 void api_logs(struct api_call *call);
 void api_depends(struct api_call *call);

@@ -12,6 +12,7 @@
 #include "os/fifo.h"
 #include "os/output.h"
 #include "maintenance/target_config.h"
+#include "scheduler/running_tasks.h"
 #include "scheduler/train_json.h"
 #include "scheduler/worker_json.h"
 #include "scheduler/worker_table.h"
@@ -159,6 +160,12 @@ static void hook_workers(void *ctx, struct text *out) {
     struct roles *roles = ctx;
     worker_json(roles->host.scheduler,
                 guard_runs(worker_guard(roles->host.worker)), out);
+}
+
+static size_t hook_running(void *ctx, struct arena *arena,
+                           struct running_task **ret_tasks) {
+    struct roles *roles = ctx;
+    return running_tasks(roles->host.scheduler, arena, ret_tasks);
 }
 
 /* What the API wrote came with the store's events; only a turn is missing. */
@@ -406,6 +413,7 @@ static void set_hooks(struct roles *roles) {
             role_is_here(&roles->host, &exec_role) ? hook_why_task : NULL,
         .train = role_is_here(&roles->host, &exec_role) ? hook_train : NULL,
         .workers = role_is_here(&roles->host, &exec_role) ? hook_workers : NULL,
+        .running = role_is_here(&roles->host, &exec_role) ? hook_running : NULL,
         .usage = roles->host.worker ? hook_usage : NULL,
         .place = roles->host.worker ? hook_place : NULL,
         .trigger = hook_trigger,

@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "scheduler/scheduler.h"
+#include "scheduler/running_tasks.h"
 #include "scheduler/worker_json.h"
 #include "store/simulated.h"
 #include "support/standing_world.h"
@@ -328,6 +329,45 @@ static void tasks_of_standing_jobs_on_another_worker_are_awaited(void **state) {
     expect_awaited("h1s1", "h1s1 h1s1");
 }
 
+/* "job/node@worker#attempt" each, a standing job by its name; * if it is
+ * awaited. */
+static void expect_running(const char *expected) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct running_task *tasks;
+    size_t count = running_tasks(scheduler, &arena, &tasks);
+    for (size_t i = 0; i < count; i++) {
+        struct span job = tasks[i].name.len > 0 ? tasks[i].name : tasks[i].job;
+        text_addf(&text, "%s%.*s/%.*s@%.*s#%u%s", i > 0 ? " " : "",
+                  (int)job.len, job.p, (int)tasks[i].node.len, tasks[i].node.p,
+                  (int)tasks[i].worker.len, tasks[i].worker.p, tasks[i].attempt,
+                  tasks[i].is_awaited ? "*" : "");
+        assert_int_equal(tasks[i].assigned.ns, now.ns);
+    }
+    assert_string_equal(text_string(&text), expected);
+}
+
+static void what_runs_is_listed_until_it_ends(void **state) {
+    const struct span nodes[] = {SPAN("a"), SPAN("b")};
+    (void)state;
+    leave_only("h1s1");
+    restart();
+    settle();
+    expect_running("copy/h1s1@local#1");
+    array_admit("all", "\003a", CLASS_DC, nodes, 2);
+    settle();
+    command_admit("one", "\003b", CLASS_DC);
+    settle();
+    expect_running("copy/h1s1@local#1 all/a@local#1 all/b@local#1 "
+                   "one/@local#1");
+    end_last(0);
+    expect_running("copy/h1s1@local#1 all/a@local#1 all/b@local#1");
+    here = SPAN("other");
+    restart();
+    settle();
+    expect_running("all/a@local#1* all/b@local#1* copy/h1s1@local#1*");
+}
+
 static void what_is_awaited_keeps_its_slots(void **state) {
     const struct span nodes[] = {SPAN("a"), SPAN("b"), SPAN("c")};
     (void)state;
@@ -361,6 +401,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             tasks_of_standing_jobs_on_another_worker_are_awaited, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(what_runs_is_listed_until_it_ends,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_awaited_keeps_its_slots, setup,
                                         teardown),
         TEST(within_a_class_tasks_and_other_work_take_turns),
