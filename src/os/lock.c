@@ -191,8 +191,8 @@ bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
     return true;
 }
 
-static struct flock byte_lock(uint64_t at) {
-    return (struct flock){.l_type = F_WRLCK,
+static struct flock byte_lock(uint64_t at, short type) {
+    return (struct flock){.l_type = type,
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)(at >> 2),
                           .l_len = 1};
@@ -200,21 +200,20 @@ static struct flock byte_lock(uint64_t at) {
 
 bool lock_take_byte(int dir, const char *name, uint64_t at, int *ret_fd,
                     struct err *err) {
-    struct flock lock = byte_lock(at);
+    struct flock lock = byte_lock(at, F_RDLCK);
     CLEANUP(fd_close)
     int fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     *ret_fd = -1;
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", name);
-    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
-        *ret_fd = take_fd(&fd);
-    else if (errno != EAGAIN && errno != EACCES)
+    if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
         return err_errno(err, errno, "cannot lock '%s'", name);
+    *ret_fd = take_fd(&fd);
     return true;
 }
 
 bool lock_byte_is_held(int dir, const char *name, uint64_t at) {
-    struct flock lock = byte_lock(at);
+    struct flock lock = byte_lock(at, F_WRLCK);
     CLEANUP(fd_close)
     int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 &&

@@ -20,9 +20,8 @@ bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
 /* Does a process hold LOCK_EXCLUSIVE? False if the file is absent. */
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
-/* Locks one byte of the file, in the same way; many processes may lock bytes of
- * one file, which stays empty. */
-/* *ret_fd is -1 if another process holds it. */
+/* Locks one byte of the file, which stays empty and is made when absent. Several
+ * processes may hold the same byte. */
 bool lock_take_byte(int dir, const char *name, uint64_t at, int *ret_fd,
                     struct err *err);
 /* Does a process hold the byte? False if the file is absent. */

@@ -15,6 +15,7 @@
 #include "scheduler/scheduler_event.h"
 #include "scheduler/scheduler_follow.h"
 #include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_hosted.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_load.h"
 #include "scheduler/scheduler_node_run.h"
@@ -355,7 +356,8 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
     store_listen(scheduler->store, scheduler_on_event, scheduler);
     if (!scheduler_load(scheduler, err))
         return false;
-    bool ok = (!recover_running || recover(scheduler, err)) &&
+    bool ok = scheduler_hosted_load(scheduler, err) &&
+              (!recover_running || recover(scheduler, err)) &&
               (!scheduler_nodes_run(scheduler) ||
                scheduler_nodes_load(scheduler, err)) &&
               scheduler_train_load(scheduler, err);

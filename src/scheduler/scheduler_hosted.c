@@ -64,6 +64,19 @@ bool scheduler_hosts(struct scheduler *scheduler, const struct job *job) {
     return true;
 }
 
+static bool load_visit(void *ctx, const struct job *job, struct err *err) {
+    (void)err;
+    (void)scheduler_hosts(ctx, job);
+    return true;
+}
+
+bool scheduler_hosted_load(struct scheduler *scheduler, struct err *err) {
+    const struct store_list list = {.states = STATES_LIVE &
+                                              ~STATE_BIT(STATE_PENDING)};
+    return scheduler->options.hosts == NULL ||
+           store_jobs_each(scheduler->store, &list, load_visit, scheduler, err);
+}
+
 /* Does a hosted job wait for this one, which was submitted later, or for sets
  * that land together with it? */
 static bool is_awaited(struct scheduler *scheduler, const struct job *job) {

@@ -314,6 +314,32 @@ hosts_others_that_wait() {
 scenario 'a hosting run starts the jobs of others that wait, also of the next host' \
     hosts_others_that_wait
 
+# Whoever takes over hosts what it waits for: the very job of the one before, and
+# jobs that only an order keeps from starting.
+takes_over() {
+    make_base 'concurrency = 1'
+    mkfifo here gate
+    for _ in 1 2; do
+        begin pointsman run --id same -- sh -c 'echo >here; read -r l <gate'
+        [ -n "${first:-}" ] || { first=$begun && within cat here; }
+    done
+    second=$begun
+    pointsman submit --id between -- sh -c 'echo between >>ran'
+    begin pointsman run --id last --after between -- sh -c 'echo last >>ran'
+    last=$begun
+    within sh -c 'until [ "$(pointsman list --json | jq -s length)" = 3 ]; do :; done'
+    within sh -c 'until pointsman history same | grep -q wanted; do :; done'
+    kill -KILL "$first"
+    expect_exit "$first" 137
+    within cat here
+    echo go >gate
+    expect_exit "$second" 0
+    expect_exit "$last" 0
+    same 'jobs that ran' "$(tr '\n' ' ' <ran)" 'between last '
+}
+scenario 'a run that takes over starts its own job and what that waits for' \
+    takes_over
+
 hosts_what_waited() {
     make_base 'concurrency = 4'
     for id in one two; do
