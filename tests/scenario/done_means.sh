@@ -100,6 +100,7 @@ check.gate = sh '$here/gate.sh'
 EOF
     cat >gate.sh <<EOF
 [ "\$POINTSMAN_CSID" = runner ] || exit 0
+[ ! -e '$here/now' ] || exit 0 # a check may run again
 echo here >'$here/begun'
 cat '$here/gate.set'
 EOF
