@@ -98,11 +98,13 @@ unsigned scheduler_attempt_begin(struct scheduler *scheduler, uint64_t num,
 }
 
 unsigned scheduler_attempt_assign(struct scheduler *scheduler, uint64_t num,
-                                  struct span node, unsigned number) {
+                                  struct span node, unsigned number,
+                                  bool goes_on) {
     struct store_attempt row = {
         .num = num,
         .node = node,
         .attempt = number,
+        .goes_on = goes_on,
         .status = TASK_RUNNING,
         .assigned = scheduler->now,
         .exit_code = -1,

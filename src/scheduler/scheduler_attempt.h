@@ -101,9 +101,10 @@ struct attempt *scheduler_attempt_recover(struct scheduler *scheduler,
 unsigned scheduler_attempt_begin(struct scheduler *scheduler, uint64_t num,
                                  struct span reason);
 /* Adds the assignment of an attempt to the batch; returns its index. `node`: of
- * a task of an array, else empty. */
+ * a task of an array, else empty. `goes_on`: as in struct store_attempt. */
 unsigned scheduler_attempt_assign(struct scheduler *scheduler, uint64_t num,
-                                  struct span node, unsigned number);
+                                  struct span node, unsigned number,
+                                  bool goes_on);
 void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt);
 /* The number under which the picker knows the attempt. */

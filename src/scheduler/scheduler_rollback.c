@@ -217,7 +217,8 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
     plan->num = rb->num;
     plan->op =
         scheduler_attempt_begin(scheduler, rb->num, SPAN(REASON_ROLLBACK));
-    scheduler_attempt_assign(scheduler, rb->num, SPAN(""), rb->attempt + 1);
+    scheduler_attempt_assign(scheduler, rb->num, SPAN(""), rb->attempt + 1,
+                             false);
     rollback_run->begun = scheduler->now;
     if (decision->verdict == ROLLBACK_GO) {
         take_entries(rollback_run, decision);

@@ -141,7 +141,7 @@ static void plan_task(struct scheduler *scheduler, struct tracked_array *array,
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
     plan->op = scheduler_attempt_assign(scheduler, tracked->num, task->node,
-                                        attempt->number);
+                                        attempt->number, false);
 }
 
 /* ---- jobs --------------------------------------------------------------- */
@@ -153,8 +153,8 @@ static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
     plan->attempt = attempt;
     plan->op =
         scheduler_attempt_begin(scheduler, tracked->num, SPAN(REASON_START));
-    scheduler_attempt_assign(scheduler, tracked->num, SPAN(""),
-                             attempt->number);
+    scheduler_attempt_assign(scheduler, tracked->num, SPAN(""), attempt->number,
+                             false);
 }
 
 /* The array executes from here on; its tasks are picked alongside other

@@ -287,19 +287,6 @@ static bool plan_begin(struct scheduler *scheduler, struct target_unit *unit,
     return true;
 }
 
-static unsigned assign(struct scheduler *scheduler, uint64_t num,
-                       unsigned number, bool goes_on) {
-    struct store_attempt row = {
-        .num = num,
-        .attempt = number,
-        .goes_on = goes_on,
-        .status = TASK_RUNNING,
-        .assigned = scheduler->now,
-        .exit_code = -1,
-        .worker = worker_table_shard(&scheduler->workers, WORKER_HERE)};
-    return store_assign(scheduler->batch, &row);
-}
-
 /* The candidate of the run contains the units that it is on top of. */
 static void take_below(struct target_train *target, struct attempt *attempt,
                        uint64_t num) {
@@ -371,7 +358,8 @@ bool scheduler_train_plan_run(struct scheduler *scheduler,
         unit->run = attempt;
     else
         target->tip_run = attempt;
-    unsigned assigned = assign(scheduler, unit->num, attempt->number, !begins);
+    unsigned assigned = scheduler_attempt_assign(scheduler, unit->num, SPAN(""),
+                                                 attempt->number, !begins);
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_TRAIN_START);
@@ -453,7 +441,7 @@ static bool plan_landing_set(struct scheduler *scheduler,
     if (!executing)
         scheduler_attempt_begin(scheduler, num, SPAN(REASON_START));
     /* Only if it has begun: otherwise nothing of it is recorded. */
-    *ret_op = assign(scheduler, num, number, true);
+    *ret_op = scheduler_attempt_assign(scheduler, num, SPAN(""), number, true);
     if (tracked == attempt->tracked) {
         attempt->number = number;
         return true;
