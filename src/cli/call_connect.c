@@ -199,6 +199,21 @@ bool call_show_lines(struct client *client, const char *uri, bool json,
     return ok;
 }
 
+int call_show_table(struct call *call, const char *uri, struct table *table,
+                    const char *const *titles, size_t columns,
+                    void (*row)(struct span line, struct arena *arena)) {
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    table_init(table, titles, columns);
+    bool ok = call_show_lines(client, uri, call_has(call, "json"), row, &err);
+    client_close(client);
+    table_print(table, false);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
 int call_for_each(struct call *call, call_one *one, const void *ctx) {
     struct client *client = NULL;
     struct err err = {0};

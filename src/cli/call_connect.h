@@ -9,6 +9,7 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "cli/client.h"
+#include "cli/table.h"
 #include "cli/call.h"
 
 /* Opens a client by --base and --server. */
@@ -76,5 +77,11 @@ int call_take_each(struct call *call, const char *path_format,
 bool call_show_lines(struct client *client, const char *uri, bool json,
                      void (*show)(struct span line, struct arena *arena),
                      struct err *err);
+/* All of a command without words: shows the answer of GET, with --json as it
+ * is, else as a table with a row by `row` (which adds its cells to *table) for
+ * each line. Returns the exit status. */
+int call_show_table(struct call *call, const char *uri, struct table *table,
+                    const char *const *titles, size_t columns,
+                    void (*row)(struct span line, struct arena *arena));
 
 #endif

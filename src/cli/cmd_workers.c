@@ -34,16 +34,6 @@ static void show_worker(struct span line, struct arena *arena) {
 int cmd_workers(struct call *call) {
     static const char *const titles[] = {"WORKER", "STATE", "SLOTS", "ASSIGNED",
                                          "AWAITED"};
-    struct client *client = NULL;
-    struct err err = {0};
-    bool ok;
-
-    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
-        return console_error(&err);
-    table_init(&table, titles, COUNT(titles));
-    ok = call_show_lines(client, "/api/v1/workers", call_has(call, "json"),
-                         show_worker, &err);
-    table_print(&table, false);
-    client_close(client);
-    return ok ? console_finish(0) : console_error(&err);
+    return call_show_table(call, "/api/v1/workers", &table, titles,
+                           COUNT(titles), show_worker);
 }

@@ -446,18 +446,8 @@ static void list_job(struct span line, struct arena *arena) {
 int cmd_job_list(struct call *call) {
     static const char *const titles[] = {"NAME",  "STATE", "VERSION",
                                          "LEVEL", "OWNER", "ID"};
-    struct client *client = NULL;
-    struct err err = {0};
-    bool ok;
-
-    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
-        return console_error(&err);
-    table_init(&table, titles, COUNT(titles));
-    ok = call_show_lines(client, ROUTE_STANDING, call_has(call, "json"),
-                         list_job, &err);
-    client_close(client);
-    table_print(&table, false);
-    return ok ? console_finish(0) : console_error(&err);
+    return call_show_table(call, ROUTE_STANDING, &table, titles, COUNT(titles),
+                           list_job);
 }
 
 /* ---- import -------------------------------------------------------------- */

@@ -90,18 +90,8 @@ static void show_source(struct span line, struct arena *arena) {
 int cmd_nodes_sources(struct call *call) {
     static const char *const titles[] = {"SOURCE", "NODES", "REFRESHED",
                                          "ERROR"};
-    struct client *client = NULL;
-    struct err err = {0};
-    bool ok;
-
-    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
-        return console_error(&err);
-    table_init(&table, titles, COUNT(titles));
-    ok = call_show_lines(client, "/api/v1/nodes/sources",
-                         call_has(call, "json"), show_source, &err);
-    client_close(client);
-    table_print(&table, false);
-    return ok ? console_finish(0) : console_error(&err);
+    return call_show_table(call, "/api/v1/nodes/sources", &table, titles,
+                           COUNT(titles), show_source);
 }
 
 /* ---- nodes refresh ------------------------------------------------------- */
