@@ -310,9 +310,9 @@ static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
 }
 
 /* Opens FILE.part and locks it: a file left by a dead process is overwritten,
- * one that another process holds is not touched. If it cannot be emptied, it is
- * removed. *ret_replaced is set only with the lock: until then it may be the
- * file of a backup that is being written. */
+ * and a file that another process holds is not touched. A file that cannot be
+ * emptied is removed. *ret_replaced is set only with the lock: until then it
+ * may be the file of a backup that is being written. */
 static bool part_open(int dir, const char *part, int *ret_fd,
                       bool *ret_replaced, struct err *err) {
     struct stat st;

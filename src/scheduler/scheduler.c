@@ -214,8 +214,8 @@ static void await(struct scheduler *scheduler, struct tracked_job *tracked,
          task, true);
 }
 
-/* Only what was assigned to the worker of this process is proven to be gone
- * (P6). */
+/* Was it assigned to another worker? After a restart, only attempts of the
+ * worker in this process have certainly ended (P6). */
 static bool is_elsewhere(struct scheduler *scheduler,
                          const struct store_attempt *row) {
     return row->ended.ns == 0 &&
